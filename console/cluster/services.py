@@ -1,25 +1,34 @@
 """Writing the mirror: only what has changed since the last look is written."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any, Protocol
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, TextField
 from django.db.models.functions import Cast
 
 from console.cluster.lives import end_runs, go_on
 from console.cluster.models import LONGEST_UNIT, Cluster, ClusterPartition, Job, JobPhase, JobRun, Node
+from console.cluster.written_jobs import (
+    KEPT_MARK,
+    MANY,
+    PK,
+    PLACE_FIELDS,
+    PLACES,
+    Rows,
+    rows_as_kept,
+    will_be_kept,
+    written_row,
+)
 from console.core import clock
-from console.core.sentence_field import SentenceField
+from console.core.many_rows import update_rows
 from scheduler.model.observation import Observation
 
 BATCH = 300
 """Rows per statement: SQLite takes about 32,000 values in one."""
-MANY = 5_000
-"""Rows that are read at a time."""
 
 _KEYS = ("cluster", "job_id", "partition")
 _JOB_FIELDS = [
@@ -27,8 +36,6 @@ _JOB_FIELDS = [
     for f in Job._meta.concrete_fields  # noqa: SLF001 - Django's documented name for it
     if f.name not in {"id", *_KEYS}
 ]
-_PLACE_FIELDS = ("place", "line_place", "own_priority")
-"""What moves for all who wait when one joins the line: too often to write whole rows for it."""
 VERDICT_FIELDS = ("verdict", "reason", "explain", "startable", "plan", "line_ordered", "keeps_place")
 """What is decided about a job: of one that waits it changes much more often than what is observed of it."""
 _NODE_JSON = ("total", "used", "features", "partitions", "own_units")
@@ -49,12 +56,13 @@ class JobRow(Protocol):
         ...
 
     @property
-    def places(self) -> tuple[int, int, int | None]:
-        """The row's `place`, `line_place` and `own_priority`."""
+    def mark(self) -> str:
+        """A short text that is the same as long as the row would show the same."""
         ...
 
-    def mark(self) -> str:
-        """A short text that is the same as long as the row would show the same; cheap."""
+    @property
+    def places(self) -> tuple[int, int, int | None]:
+        """The row's `place`, `line_place` and `own_priority`."""
         ...
 
     @property
@@ -72,60 +80,55 @@ def write_jobs(cluster: Cluster, rows: Sequence[JobRow]) -> bool:
 
     Jobs that are no longer there are marked as ended and kept for the story of a job.
     """
-    living = Job.objects.filter(cluster=cluster).exclude(phase=JobPhase.ENDED)
-    asked = living.values_list("job_id", "partition", "pk", "fingerprint", *_PLACE_FIELDS)
-    known = {row[:2]: row[2:] for row in asked.iterator(chunk_size=MANY)}
-    fresh: list[Job] = []
-    decided: list[tuple[Any, ...]] = []
-    moved: list[tuple[Any, ...]] = []
-    for row in rows:
-        mark, before = row.mark(), known.pop(row.key, None)
-        if before is not None and before[1] == mark:  # as nearly all are
-            if before[2:] != row.places:
-                moved.append((*row.places, before[0]))
-        elif before is not None and before[1][:MARK] == mark[:MARK]:
-            decided.append((*row.verdict, *row.places, mark, before[0]))
-        else:
-            job = row.build()
-            job.fingerprint = mark
-            fresh.append(job)
-    go_on(cluster, fresh, BATCH)
+    changes = _Changes(rows_as_kept(cluster), rows)
+    go_on(cluster, changes.fresh, BATCH)
     Job.objects.bulk_create(
-        fresh, batch_size=BATCH, update_conflicts=True, unique_fields=list(_KEYS), update_fields=_JOB_FIELDS
+        changes.fresh,
+        batch_size=BATCH,
+        update_conflicts=True,
+        unique_fields=list(_KEYS),
+        update_fields=_JOB_FIELDS,
     )
-    _update(_PLACE_FIELDS, moved)
-    _update((*VERDICT_FIELDS, *_PLACE_FIELDS, "fingerprint"), decided)
-    _mark_ended([before[0] for before in known.values()])
-    if known:
+    update_rows(Job, PLACE_FIELDS, changes.moved)
+    update_rows(Job, (*VERDICT_FIELDS, *PLACE_FIELDS, "fingerprint"), changes.decided)
+    _mark_ended([row[PK] for row in changes.gone.values()])
+    if changes.gone:
         # One that waited in several partitions and has started leaves the others only.
-        end_runs(cluster, {job_id for job_id, _ in known} - {row.key[0] for row in rows}, BATCH)
-    return bool(fresh or decided or moved or known)
+        end_runs(cluster, {job_id for job_id, _ in changes.gone} - {row.key[0] for row in rows}, BATCH)
+    will_be_kept(
+        cluster, changes.after | {(job.job_id, job.partition): written_row(job) for job in changes.fresh}
+    )
+    return bool(changes.fresh or changes.decided or changes.moved or changes.gone)
 
 
-def _update(fields: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
-    """Write these fields of rows that show the same otherwise; each with its key last.
+class _Changes:
+    """What is to be written so that the kept rows become others.
 
-    One prepared statement for all: `bulk_update` makes a text of megabytes of a thousand rows.
+    `fresh`: rows to write whole. `moved`, `decided`: the values of those of which only the places, or the verdict, are
+    other. `gone`: kept rows that are no more. `after`: what is kept then, but for the fresh ones.
     """
-    if not rows:
-        return
-    table, name = Job._meta, connection.ops.quote_name  # noqa: SLF001 - Django's documented name
-    columns: list[Any] = [table.get_field(field) for field in fields]
-    worded = {place: field for place, field in enumerate(columns) if isinstance(field, SentenceField)}
-    values = [_stored(row, worded) for row in rows]
-    changes = ", ".join(f"{name(column.column)} = %s" for column in columns)
-    with connection.cursor() as cursor:
-        cursor.executemany(f"UPDATE {name(table.db_table)} SET {changes} WHERE id = %s", values)  # noqa: S608 - names of our own columns
 
-
-def _stored(row: tuple[Any, ...], worded: Mapping[int, Any]) -> Sequence[Any]:
-    """A row's values as the database takes them: those of `worded` fields, by their place; plain ones as they are."""
-    if not worded:
-        return row
-    values = list(row)
-    for place, field in worded.items():
-        values[place] = field.get_db_prep_save(values[place], connection)
-    return values
+    def __init__(self, known: Rows, rows: Iterable[JobRow]) -> None:
+        self.fresh: list[Job] = []
+        self.decided: list[tuple[Any, ...]] = []
+        self.moved: list[tuple[Any, ...]] = []
+        self.gone, self.after = known.copy(), known.copy()
+        for row in rows:
+            key, mark = row.key, row.mark
+            before = self.gone.pop(key, None)
+            if before is not None and before[KEPT_MARK] == mark:  # as nearly all are
+                if before[PLACES] != row.places:
+                    self.moved.append((*row.places, before[PK]))
+                    self.after[key] = (*key, before[PK], mark, *row.places)
+            elif before is not None and before[KEPT_MARK][:MARK] == mark[:MARK]:
+                self.decided.append((*row.verdict, *row.places, mark, before[PK]))
+                self.after[key] = (*key, before[PK], mark, *row.places)
+            else:
+                job = row.build()
+                job.fingerprint = mark
+                self.fresh.append(job)
+        for key in self.gone:
+            del self.after[key]
 
 
 def _mark_ended(keys: Sequence[int]) -> None:

@@ -8,7 +8,7 @@ from django.db import models
 
 from scheduler.model.sentence import LONGEST, Sentence, from_json, to_json
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False)
 _CODED, _PLAIN = '{"code":', '{"text":'
 _PARAMS = '"params"'
 """Stands in the JSON of every sentence (`to_json`)."""

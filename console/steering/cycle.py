@@ -8,7 +8,7 @@ Whatever is raised in it ends here (`failures`): the cycle has failed, and until
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import structlog
 from django.db import transaction
@@ -30,14 +30,12 @@ from console.steering.actions.orphaned_holds import free_orphaned_holds
 from console.steering.actions.requeueing import allow_requeues
 from console.steering.actions.verifying import verify
 from console.steering.actions.victims import Following, ask_after
-from console.steering.cycle_report import Report
+from console.steering.cycle_report import Report, asked, shown
 from console.steering.decisions.deciding import Verdicts, decide_all
 from console.steering.decisions.facts import Facts, PartitionFacts, gather, partition_policies
 from console.steering.decisions.held_together import held_together
 from console.steering.decisions.open_plans import OpenPlans, open_plans
-from console.steering.decisions.patience import remember_patience
 from console.steering.decisions.recalling import recall, remember
-from console.steering.decisions.rejections import declined_starts
 from console.steering.decisions.resizable import ways_of
 from console.steering.failures import Failures
 from console.steering.journal import tell_cluster
@@ -50,15 +48,13 @@ from console.steering.models import BEGUN_STATES, Plan, PlanState
 from console.steering.observing import observe
 from console.steering.placing.choosing import choose, wishes_of
 from console.steering.placing.placing import place_jobs
-from console.steering.plans.intending import intend
-from console.steering.plans.new_plans import NewPlans
-from console.steering.plans.starting import left_waiting, startable
+from console.steering.plans.partition_intents import intend_in_partition
+from console.steering.plans.starting import startable
 from console.steering.recording.metering import count
 from console.steering.recording.mirroring import JobCounts, rows
 from console.steering.recording.submit_rules import write_submit_rules
 from console.steering.signals import observed
 from scheduler.model.observation import Observation
-from scheduler.model.sentence import facts_of
 from scheduler.preemption import collector
 from scheduler.reconcile.build import KnownJobs
 
@@ -198,7 +194,7 @@ def _verify(
 ) -> None:
     """Plan by plan: what is raised about one is rolled back, and the others' victims go on."""
     cluster, jobs = following.cluster, following.jobs
-    report.open_before, report.asked_before = _shown(plans), _asked(plans)
+    report.open_before, report.asked_before = shown(plans), asked(plans)
     following.held = held_together(plans)
     with failures.kept(), transaction.atomic():
         checkpoints.watch(cluster, jobs)
@@ -249,7 +245,7 @@ def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Repo
     with recorded_together():
         for verdict in verdicts:
             if not verdict.is_undecided:  # the plans of one that is stay as they are
-                _intend(acting, facts, verdict, report, kept, before)
+                intend_in_partition(acting, facts, verdict, report, kept, before)
     open_now = kept.plans.now()
     had_fault = cluster.fault
     remember(cluster, acting.observation)
@@ -267,45 +263,9 @@ def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Repo
     changed = [
         write_nodes(cluster, acting.observation),
         write_jobs(cluster, jobs),
-        (_shown(open_now), _asked(open_now)) != (report.open_before, report.asked_before),
+        (shown(open_now), asked(open_now)) != (report.open_before, report.asked_before),
         any(plan.state != PlanState.PROPOSED for plan in open_now),  # its steps are about to move on
     ]
     note_cycle(cluster, fault="", changed=any(changed))
     if had_fault:
         tell_cluster(cluster, "cluster.recovered", had_fault)
-
-
-def _intend(
-    acting: Acting,
-    facts: Facts,
-    verdict: Verdicts,
-    report: Report,
-    kept: KeptCycle,
-    before: Mapping[tuple[str, str], int],
-) -> None:
-    """The intents of one partition. `before`: as `startable` tells it."""
-    observation, name = acting.observation, verdict.facts.row.name
-    starts = left_waiting(verdict, observation.jobs_by_id, before)
-    starts -= declined_starts(name, facts.rejections)
-    remember_patience(
-        kept.cluster,
-        verdict.facts.policy,
-        verdict.decisions,
-        observation.jobs,
-        facts.foresight,
-        observation.taken_at,
-    )
-    new = NewPlans(kept.cluster, kept.row, verdict, acting.failures.holds(name), starts, facts.held_together)
-    report.planned += intend(new, facts.plans)
-    kept.plans.add(new.saved)
-    report.lines.extend(
-        f"{name} {decision.job} {decision.action.value}: {decision.explain}" for decision in verdict.decisions
-    )
-
-
-def _shown(plans: Iterable[Plan]) -> list[tuple[int, str]]:
-    return [(plan.pk, plan.state) for plan in plans]
-
-
-def _asked(plans: Iterable[Plan]) -> list[tuple[object, ...]]:
-    return [(plan.pk, plan.version, facts_of(plan.not_now), len(plan.alternatives)) for plan in plans]

@@ -1,9 +1,12 @@
 """What a cycle did, as it tells it."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from console.steering.models import Plan
+from scheduler.model.sentence import facts_of
 
 
 @dataclass(slots=True)
@@ -37,3 +40,13 @@ class Report:
             yield
         finally:
             self.phases[name] = round(time.perf_counter() - before, 4)
+
+
+def shown(plans: Iterable[Plan]) -> list[tuple[int, str]]:
+    """What pages show of plans first: which there are, in which states."""
+    return [(plan.pk, plan.state) for plan in plans]
+
+
+def asked(plans: Iterable[Plan]) -> list[tuple[object, ...]]:
+    """What is asked of people in them. Durations grow by themselves, and are no news."""
+    return [(plan.pk, plan.version, facts_of(plan.not_now), len(plan.alternatives)) for plan in plans]

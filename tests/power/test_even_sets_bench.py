@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.even_sets import WAYS, Machines, Outcome, TracedJob, compare, draw, lines, main, read, replay
+from bench.even_sets import Outcome, TracedJob, compare, draw, lines, main, read, replay
+from bench.even_sets_ways import WAYS, Machines
 
 TRACE = """job_id,submit_s,wait_s,runtime_s,time_limit_s,nodes,cpus,gpus,user,group_or_vc,job_name,state,priority
 a,0,,3600,,1,,2,,,,PASSED,

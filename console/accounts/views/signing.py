@@ -15,7 +15,7 @@ from console.accounts.languages import known
 from console.accounts.oidc import provider_name
 from console.accounts.services import set_language
 from console.core.htmx import wants_part
-from console.core.templatetags.ui import THEMES
+from console.core.templatetags.preferences import THEMES
 
 THEME_SECONDS = 365 * 24 * 3600
 

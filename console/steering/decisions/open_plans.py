@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from django.db import connection
-from django.db.models import Q, QuerySet, prefetch_related_objects
+from django.db.models import QuerySet, prefetch_related_objects
 
 from console.cluster.models import Cluster
 from console.steering.models import OPEN_STATES, Cycle, Plan, PlanState
@@ -49,13 +49,12 @@ class OpenPlans:
     def now(self) -> list[Plan]:
         """As `open_plans`, at this moment."""
         rows = _rows(self._cluster, OPEN_STATES)
-        proposed = dict(rows.filter(state=PlanState.PROPOSED).values_list("pk", "version"))
-        plans = {key: plan for key, plan in self._proposals.items() if _stands(plan, proposed.get(key))}
-        missing = proposed.keys() - plans.keys()
-        if len(missing) <= MOST_NAMED:
-            rows = rows.filter(~Q(state=PlanState.PROPOSED) | Q(pk__in=missing))
-        # Who is approved between the two questions is in both answers: the later one counts.
-        plans |= {plan.pk: plan for plan in rows.defer("passed_over")}
+        there = {key: (version, state) for key, version, state in rows.values_list("pk", "version", "state")}
+        plans = {key: plan for key, plan in self._proposals.items() if _stands(plan, there.get(key))}
+        missing = there.keys() - plans.keys()
+        if missing:
+            asked = rows.filter(pk__in=missing) if len(missing) <= MOST_NAMED else rows
+            plans |= {plan.pk: plan for plan in asked.defer("passed_over")}
         self._proposals = {key: plan for key, plan in plans.items() if plan.state == PlanState.PROPOSED}
         return _ready(self._cluster, [plans[key] for key in sorted(plans)])
 
@@ -69,9 +68,9 @@ def _digests(cluster: Cluster) -> dict[int, int]:
         return {row[0]: hash(row) for row in cursor.fetchall()}
 
 
-def _stands(plan: Plan, version: int | None) -> bool:
-    """Whether a proposal is as it was: it is one still, in this `version`."""
-    return plan.version == version and plan.state == PlanState.PROPOSED
+def _stands(plan: Plan, there: tuple[int, str] | None) -> bool:
+    """Whether a proposal is as it was. `there`: the version and the state of its row."""
+    return there == (plan.version, PlanState.PROPOSED) and plan.state == PlanState.PROPOSED
 
 
 def _rows(cluster: Cluster, states: Collection[str]) -> QuerySet[Plan]:
@@ -81,9 +80,11 @@ def _rows(cluster: Cluster, states: Collection[str]) -> QuerySet[Plan]:
 def _ready(cluster: Cluster, plans: list[Plan]) -> list[Plan]:
     """With their cluster, their cycles, and their actions: proposals have none yet."""
     prefetch_related_objects([plan for plan in plans if plan.state != PlanState.PROPOSED], "actions")
-    cycles = Cycle.objects.in_bulk({plan.cycle_id for plan in plans})
-    for plan in plans:
-        # The same as setting the attributes, which asks much of each that is known here.
-        _CLUSTER.set_cached_value(plan, cluster)
+    fresh = [plan for plan in plans if not _CYCLE.is_cached(plan)]
+    cycles = Cycle.objects.in_bulk({plan.cycle_id for plan in fresh})
+    # The same as setting the attributes, which asks much of each that is known here.
+    for plan in fresh:
         _CYCLE.set_cached_value(plan, cycles[plan.cycle_id])
+    for plan in plans:
+        _CLUSTER.set_cached_value(plan, cluster)
     return plans

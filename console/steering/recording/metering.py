@@ -19,6 +19,7 @@ from console.steering.models import (
     Plan,
     PlanKind,
     PlannedAction,
+    PlanState,
 )
 
 START = "submit to start"
@@ -63,7 +64,8 @@ def count(cluster: Cluster, report: CountedReport) -> None:
     if report.fault:
         meter.degraded += 1
     else:
-        _count_plans(meter, [pk for pk, _ in report.open_before])
+        # Nothing of a proposal has begun.
+        _count_plans(meter, [pk for pk, state in report.open_before if state != PlanState.PROPOSED])
     meter.save(update_fields=["phases", "degraded"])
 
 

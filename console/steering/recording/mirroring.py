@@ -58,10 +58,16 @@ def rows(
         for v in verdicts
     }
     return [
-        _Row((job.id, partition), job, sources[partition])
+        _Row(
+            key := (job.id, partition),
+            source.mark(key, job),
+            source.places(job) if job.state is _PENDING else _NO_PLACE,
+            job,
+            source,
+        )
         for job in observation.jobs
         for partition in job.partitions
-        if partition in sources
+        if (source := sources.get(partition)) is not None
     ]
 
 
@@ -77,19 +83,14 @@ class _Row(NamedTuple):
     """One job in one partition, for `write_jobs`."""
 
     key: tuple[str, str]
+    mark: str
+    places: tuple[int, int, int | None]
     job: ObservedJob
     source: "_Source"
 
     @property
-    def places(self) -> tuple[int, int, int | None]:
-        return self.source.places(self.job) if self.job.state is _PENDING else _NO_PLACE
-
-    @property
     def verdict(self) -> tuple[Any, ...]:
         return self.source.verdict(self.job)
-
-    def mark(self) -> str:
-        return self.source.mark(self.key, self.job)
 
     def build(self) -> Job:
         return self.source.row(self.job)
@@ -109,7 +110,8 @@ class _Source:
         self.line = line
         self.startable = counts.startable
         self.cluster = cluster
-        self.marks = marks_of(cluster.pk)
+        marks = marks_of(cluster.pk)
+        self._marked_before, self._marked_now = marks.before, marks.now
         self.partition = verdicts.facts.row.name
         self.policy = verdicts.facts.policy
         self.names = [level.name for level in self.policy.levels]
@@ -133,13 +135,13 @@ class _Source:
 
         A planned job is the same object as before only where nothing has changed that it rests on (`KnownJobs`).
         """
-        known, planned = self.marks.before.get(key), self.planned.get(job.id)
+        known, planned = self._marked_before.get(key), self.planned.get(job.id)
         decided = self.decided(job) if job.state is _PENDING else (self.plan_of.get(job.id),)
-        is_same = known is not None and planned is not None and known.planned is planned
+        is_same = known is not None and known.planned is planned is not None
         if known is None or not is_same or known.decided != decided:
             derived = known.derived if known is not None and is_same else self.derived(job)
             known = marked(known, job, planned, derived, decided)
-        self.marks.now[key] = known
+        self._marked_now[key] = known
         return known.mark
 
     def derived(self, job: ObservedJob) -> tuple[Any, ...]:

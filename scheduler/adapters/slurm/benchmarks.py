@@ -8,7 +8,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from scheduler.adapters.slurm.commands import CommandRunner, is_job_id
+from scheduler.adapters.slurm.allowed import is_job_id
+from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.errors import SlurmUnavailableError, shortened
 from scheduler.model.benchmarks import Benchmark
 from scheduler.ports import BenchmarkRefusedError, ClusterUnavailableError

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from scheduler.adapters.slurm import endings, resizing
 from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.errors import not_understood
-from scheduler.adapters.slurm.queue import waiting
 from scheduler.adapters.slurm.read import Reader
+from scheduler.adapters.slurm.squeue import waiting
 from scheduler.adapters.slurm.write import Writer
 from scheduler.model.actions import Action, ActionOutcome
 from scheduler.model.endings import Ending

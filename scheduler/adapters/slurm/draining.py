@@ -7,7 +7,8 @@ the reason with who gave it and when behind it (`Reason=… [root@2026-05-01T10:
 import re
 from dataclasses import dataclass
 
-from scheduler.adapters.slurm.commands import CommandRunner, is_node
+from scheduler.adapters.slurm.allowed import is_node
+from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.errors import (
     SlurmUnavailableError,
     complaints,

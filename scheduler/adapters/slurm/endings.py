@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from scheduler.adapters.slurm import values
-from scheduler.adapters.slurm.commands import CommandRunner, is_job_id
+from scheduler.adapters.slurm.allowed import is_job_id
+from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.errors import Meaning, SlurmUnavailableError, meaning_of, unavailable
 from scheduler.model.endings import Ending, EndKind
 

@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 
 from scheduler.adapters.slurm import config as configs
 from scheduler.adapters.slurm import values
-from scheduler.adapters.slurm.commands import CommandRunner, is_job_id
+from scheduler.adapters.slurm.allowed import is_job_id
+from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.endings import STORAGE
 from scheduler.adapters.slurm.errors import SlurmUnavailableError, not_understood, unavailable
 from scheduler.model.command_line import command_of

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from scheduler.adapters.slurm import values
-from scheduler.adapters.slurm.commands import is_node_list, is_user, kept_for
+from scheduler.adapters.slurm.allowed import is_node_list, is_user, kept_for
 from scheduler.adapters.slurm.jobs import state_of
 from scheduler.adapters.slurm.rows import QueueRow
 from scheduler.model.actions import (

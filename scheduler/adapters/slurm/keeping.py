@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from scheduler.adapters.slurm.commands import KEPT_FOR
+from scheduler.adapters.slurm.allowed import KEPT_FOR
 from scheduler.adapters.slurm.rows import QueueRow
 from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind, is_for_next, kept_of
 

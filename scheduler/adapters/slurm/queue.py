@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, replace
 from scheduler.adapters.slurm import arrays, asking, details, jobs, reasons, rows, values
 from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.details import Detail, JobDetails
-from scheduler.adapters.slurm.errors import Meaning, SlurmOutputError, meaning_of, unavailable
 from scheduler.adapters.slurm.rows import QueueRow
 from scheduler.adapters.slurm.shapes import ClusterShape
+from scheduler.adapters.slurm.squeue import squeue
 from scheduler.adapters.slurm.untold import Untold, left_of
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.resources import Amounts
@@ -35,28 +35,6 @@ MANY_USERS = 3
 """Jobs of so many users have to be odd before the whole answer is not believed: one user's never switch us off."""
 # What one job's texts can raise, however they were garbled.
 ODD = (ValueError, LookupError, ArithmeticError)
-
-
-def squeue(runner: CommandRunner, *more: str) -> list[str]:
-    """The records of squeue. Raises `SlurmUnavailableError`; asking for jobs none of which is there gives none."""
-    table = rows.Table.fresh()
-    answer = runner.run("squeue", *table.arguments, *more)
-    if answer.code != 0:
-        if more and meaning_of(answer.err) is Meaning.NOT_FOUND:
-            return []
-        raise unavailable("squeue", answer.err)
-    try:
-        return table.records(answer.out)
-    except ValueError as error:
-        raise SlurmOutputError(str(error)) from error
-
-
-def waiting(runner: CommandRunner) -> frozenset[str]:
-    """Ids of the jobs that wait, in Slurm's own short form. Raises `SlurmUnavailableError`."""
-    answer = runner.run("squeue", "--noheader", "--all", "--local", "--states=PENDING", "--format=%i")
-    if answer.code != 0:
-        raise unavailable("squeue", answer.err)
-    return frozenset(answer.out.split())
 
 
 @dataclass(frozen=True, slots=True)

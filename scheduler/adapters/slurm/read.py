@@ -16,7 +16,8 @@ from dataclasses import dataclass, field, replace
 
 from scheduler.adapters.slurm import config as configs
 from scheduler.adapters.slurm import licenses, nodes, reservations, topology, untold, values
-from scheduler.adapters.slurm.commands import CommandRunner, is_topology
+from scheduler.adapters.slurm.allowed import is_topology
+from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.config import Config
 from scheduler.adapters.slurm.errors import SlurmOutputError, unavailable
 from scheduler.adapters.slurm.placing import BeginMarks

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scheduler.adapters.slurm import values
-from scheduler.adapters.slurm.commands import kept_for
+from scheduler.adapters.slurm.allowed import kept_for
 from scheduler.adapters.slurm.nodes import up
 from scheduler.model.jobs import JobState, ObservedJob, Request
 from scheduler.model.nodes import SnapshotNode

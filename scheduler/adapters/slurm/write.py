@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from scheduler.adapters.slurm import arrays, guard, look, recover
-from scheduler.adapters.slurm.commands import CommandRunner, is_job_id, is_signal
+from scheduler.adapters.slurm.allowed import is_job_id, is_signal
+from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.errors import (
     SlurmUnavailableError,
     complaints,

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scheduler.adapters.slurm.commands import CommandAnswer, CommandRunner, check
+from scheduler.adapters.slurm.allowed import check
+from scheduler.adapters.slurm.commands import CommandAnswer, CommandRunner
 
 RECORDINGS = Path(__file__).parent / "recordings"
 RECORDED_MARK = "gRECORDED"

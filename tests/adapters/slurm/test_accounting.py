@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from scheduler.adapters.slurm import accounting
-from scheduler.adapters.slurm.commands import check
+from scheduler.adapters.slurm.allowed import check
 from scheduler.adapters.slurm.errors import CommandNotAllowedError
 from scheduler.model.associations import Associations, SlurmAccount
 

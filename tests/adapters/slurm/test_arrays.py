@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from scheduler.adapters.slurm.allowed import check
 from scheduler.adapters.slurm.arrays import AT_THE_LIMIT, throttled, together
-from scheduler.adapters.slurm.commands import check
 from scheduler.adapters.slurm.rows import FIELD, decode
 from scheduler.model.jobs import JobState, ObservedJob
 from tests.adapters.slurm.test_rows import FREE, OWN

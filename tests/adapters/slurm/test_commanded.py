@@ -6,8 +6,9 @@ import pytest
 
 from deploy.private_slurm import PrivateSlurm
 from scheduler.adapters.slurm import finished
+from scheduler.adapters.slurm.allowed import check
 from scheduler.adapters.slurm.commanded import look
-from scheduler.adapters.slurm.commands import CommandAnswer, CommandRunner, check
+from scheduler.adapters.slurm.commands import CommandAnswer, CommandRunner
 from scheduler.adapters.slurm.errors import SlurmUnavailableError
 
 HOSTILE = "x\n9|/bin/forged"

@@ -6,14 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scheduler.adapters.slurm.commands import (
-    ALLOWED,
-    CommandRunner,
-    check,
-    clean_environment,
-    is_job_id,
-    is_signal,
-)
+from scheduler.adapters.slurm.allowed import ALLOWED, check, is_job_id, is_signal
+from scheduler.adapters.slurm.commands import CommandRunner, clean_environment
 from scheduler.adapters.slurm.errors import (
     CommandNotAllowedError,
     SlurmOutputError,

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.adapters.slurm import endings
-from scheduler.adapters.slurm.commands import CommandAnswer, CommandRunner, check
+from scheduler.adapters.slurm.allowed import check
+from scheduler.adapters.slurm.commands import CommandAnswer, CommandRunner
 from scheduler.adapters.slurm.errors import SlurmTimeoutError, SlurmUnavailableError
 from scheduler.model.endings import Ending, EndKind
 

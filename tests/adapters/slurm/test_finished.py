@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from scheduler.adapters.slurm import finished
-from scheduler.adapters.slurm.commands import CommandAnswer, CommandRunner, check
+from scheduler.adapters.slurm.allowed import check
+from scheduler.adapters.slurm.commands import CommandAnswer, CommandRunner
 from scheduler.adapters.slurm.errors import SlurmUnavailableError
 from scheduler.adapters.slurm.finished import FIELDS, decode, look
 

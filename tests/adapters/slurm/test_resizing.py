@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.adapters.slurm import resizing
-from scheduler.adapters.slurm.commands import CommandAnswer, CommandRunner, check
+from scheduler.adapters.slurm.allowed import check
+from scheduler.adapters.slurm.commands import CommandAnswer, CommandRunner
 from scheduler.adapters.slurm.config import Config
 from scheduler.adapters.slurm.errors import CommandNotAllowedError
 from scheduler.adapters.slurm.write import Writer
