@@ -1,8 +1,12 @@
-"""How long the chances of being stopped take: `python -m bench.stop_hour [--running 10000] [--waiting 1000]`."""
+"""How long the chances of being stopped take.
+
+`python -m bench.stop_hour [--running 10000] [--waiting 1000] [--rounds 3]`; the round that took the least processor
+time of the user counts: what a busy machine adds (caches that others have emptied) is not the method's.
+"""
 
 import argparse
+import os
 import random
-import time
 from dataclasses import replace
 
 from scheduler.forecast.facts import Forecast
@@ -75,23 +79,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--running", type=int, default=10_000)
     parser.add_argument("--waiting", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
     picture, past = made(asked.running, asked.waiting)
     picture = placed(picture)
-    before = time.process_time()
+    said, drawn, learning, mean = min(_timed(picture, past) for _ in range(asked.rounds))
+    print(
+        f"{asked.waiting} waiting, {asked.running} running: {said:.2f} s of CPU ({drawn:.2f} s drawn), "
+        f"learning an hour {learning:.2f} s, mean {mean:.3f}"
+    )
+
+
+def _timed(picture: RiskPicture, past: PastHours) -> tuple[float, float, float, float]:
+    """Seconds until all is said, of these what is drawn, those of learning the hour; the mean chance."""
+    before = os.times().user
     chances = stop_chances(picture, past)
-    drawn = time.process_time() - before
+    drawn = os.times().user - before
     figures = figures_of(picture, past, chances, draws_for(len(chances)))
     learner = StopLearner()
     experts = learner.experts(0.01, chances.tolist(), figures)
     learner.told(experts)
-    said = time.process_time() - before
+    said = os.times().user - before
     learner.came(figures, experts, [chance > 0.5 for chance in chances.tolist()])
-    took = time.process_time() - before
-    print(
-        f"{asked.waiting} waiting, {asked.running} running: {said:.2f} s of CPU ({drawn:.2f} s drawn), "
-        f"learning an hour {took - said:.2f} s, mean {chances.mean():.3f}"
-    )
+    return said, drawn, os.times().user - before - said, float(chances.mean())
 
 
 if __name__ == "__main__":
