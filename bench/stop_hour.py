@@ -8,6 +8,7 @@ import argparse
 import os
 import random
 from dataclasses import replace
+from math import ceil
 
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.stop_figures import figures_of
@@ -44,8 +45,8 @@ def made(running: int, waiting: int, seed: int = 1) -> tuple[RiskPicture, PastHo
     return picture, PastHours(hours)
 
 
-def placed(picture: RiskPicture) -> RiskPicture:
-    """The same with each job on one node of eight units: the first that has room."""
+def placed(picture: RiskPicture, past: PastHours) -> tuple[RiskPicture, PastHours]:
+    """The same with each job on one node of at most eight units; all are full. Who wants more wants more nodes."""
     nodes: list[int] = []
     runs = []
     for job in picture.running:
@@ -53,7 +54,9 @@ def placed(picture: RiskPicture) -> RiskPicture:
             nodes.append(NODE)
         nodes[-1] -= job.units
         runs.append(replace(job, on=((len(nodes) - 1, job.units),)))
-    return replace(picture, running=runs, nodes=nodes)
+    waits = [replace(job, nodes=ceil(job.units / NODE)) for job in picture.waiting]
+    hours = [[replace(each, nodes=ceil(each.units / NODE)) for each in hour] for hour in past.hours]
+    return replace(picture, running=runs, waiting=waits, nodes=[0] * len(nodes)), PastHours(hours)
 
 
 def _hour(chance: random.Random, count: int) -> list[Arrival]:
@@ -81,8 +84,7 @@ def main() -> None:
     parser.add_argument("--waiting", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
-    picture, past = made(asked.running, asked.waiting)
-    picture = placed(picture)
+    picture, past = placed(*made(asked.running, asked.waiting))
     said, drawn, learning, mean = min(_timed(picture, past) for _ in range(asked.rounds))
     print(
         f"{asked.waiting} waiting, {asked.running} running: {said:.2f} s of CPU ({drawn:.2f} s drawn), "
@@ -95,7 +97,7 @@ def _timed(picture: RiskPicture, past: PastHours) -> tuple[float, float, float, 
     before = os.times().user
     chances = stop_chances(picture, past)
     drawn = os.times().user - before
-    figures = figures_of(picture, past, chances, draws_for(len(chances)))
+    figures = figures_of(picture, past, chances, draws_for(picture))
     learner = StopLearner()
     experts = learner.experts(0.01, chances.tolist(), figures)
     learner.told(experts)

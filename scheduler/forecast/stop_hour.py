@@ -40,12 +40,13 @@ class Runner:
 
 @dataclass(frozen=True, slots=True)
 class Waiter:
-    """A waiting job. `lasts`: how long it will run; `ran_s`: how long it has run before."""
+    """A waiting job. `lasts`: how long it will run; `ran_s`: how long it has run before; `nodes`: as of `Arrival`."""
 
     rank: int
     units: int
     lasts: Forecast
     ran_s: int = 0
+    nodes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,17 +199,19 @@ class StopHour:
             if self._runs[number] == runs:
                 self._leave(number)
 
-    def _leave(self, number: int) -> None:
-        """It runs no more."""
+    def _leave(self, number: int) -> bool:
+        """It runs no more; whether it might have been stopped."""
         rank, units = self._ranks[number], self._units[number]
         self._free += units
         self._runs[number] += 1
         place = _place(self._ran_s[number] - self._started[number], number)
         victims = self._victims[rank]
         at = bisect_left(victims, place)
-        if at < len(victims) and victims[at] == place:
-            del victims[at]
-            self._sums[rank] -= units
+        if at == len(victims) or victims[at] != place:
+            return False
+        del victims[at]
+        self._sums[rank] -= units
+        return True
 
     def _wait(self, number: int) -> None:
         rank, units = self._ranks[number], self._units[number]
