@@ -5,7 +5,7 @@
 The hours of `bench.stop_risk`, every sixth of them, each played several times over:
 with everybody's true run time (`ends`); with who truly comes, when, how large and for how long, but the levels dealt
 out anew in every draw, as the bench deals them (`arrivals`); that with true run times too; with their true levels; with
-all of it. What is then still missed, the play of one pool does not see. Prints a JSON document.
+all of it. What is then still missed, the play does not see. Prints a JSON document.
 """
 
 import argparse
@@ -16,11 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.stop_risk import DAY_H, Course, Ended, coming, played
+from bench.stop_risk import Course, Ended, coming, played
+from bench.stop_score import DAY_H
 from scheduler.forecast.draws import drawn
 from scheduler.forecast.history import Floats
-from scheduler.forecast.stop_hour import HORIZON_S, Arrival, Beginning, StopHour
-from scheduler.forecast.stop_risk import PastHours
+from scheduler.forecast.stop_hour import HORIZON_S, Arrival
+from scheduler.forecast.stop_risk import PastHours, hour_of
 from scheduler.simulate.tasks import SimulatedTask
 from scheduler.simulate.workload import Machines
 
@@ -75,9 +76,9 @@ class Known:
     def _play(
         self, ends: Sequence[tuple[list[int], list[int]]], hours: Sequence[Sequence[Arrival]]
     ) -> Floats:
-        stopped, beginning = np.zeros(len(self.picture.running)), Beginning(self.picture)
+        stopped, play = np.zeros(len(self.picture.running)), hour_of(self.picture)
         for (lefts, lasts), hour in zip(ends, hours, strict=True):
-            stopped[list(StopHour(beginning, lefts, lasts, hour).stopped())] += 1
+            stopped[list(play(lefts, lasts, hour).stopped())] += 1
         return np.asarray(stopped / DRAWS)
 
 

@@ -1,9 +1,14 @@
-"""How long the chances of being stopped take: `python -m bench.stop_hour [--running 10000] [--waiting 1000]`."""
+"""How long the chances of being stopped take.
+
+`python -m bench.stop_hour [--running 10000] [--waiting 1000] [--rounds 3]`; the round that took the least processor
+time of the user counts: what a busy machine adds (caches that others have emptied) is not the method's.
+"""
 
 import argparse
+import os
 import random
-import time
 from dataclasses import replace
+from math import ceil
 
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.stop_figures import figures_of
@@ -40,8 +45,8 @@ def made(running: int, waiting: int, seed: int = 1) -> tuple[RiskPicture, PastHo
     return picture, PastHours(hours)
 
 
-def placed(picture: RiskPicture) -> RiskPicture:
-    """The same with each job on one node of eight units: the first that has room."""
+def placed(picture: RiskPicture, past: PastHours) -> tuple[RiskPicture, PastHours]:
+    """The same with each job on one node of at most eight units; all are full. Who wants more wants more nodes."""
     nodes: list[int] = []
     runs = []
     for job in picture.running:
@@ -49,7 +54,9 @@ def placed(picture: RiskPicture) -> RiskPicture:
             nodes.append(NODE)
         nodes[-1] -= job.units
         runs.append(replace(job, on=((len(nodes) - 1, job.units),)))
-    return replace(picture, running=runs, nodes=nodes)
+    waits = [replace(job, nodes=ceil(job.units / NODE)) for job in picture.waiting]
+    hours = [[replace(each, nodes=ceil(each.units / NODE)) for each in hour] for hour in past.hours]
+    return replace(picture, running=runs, waiting=waits, nodes=[0] * len(nodes)), PastHours(hours)
 
 
 def _hour(chance: random.Random, count: int) -> list[Arrival]:
@@ -75,23 +82,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--running", type=int, default=10_000)
     parser.add_argument("--waiting", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
-    picture, past = made(asked.running, asked.waiting)
-    picture = placed(picture)
-    before = time.process_time()
+    picture, past = placed(*made(asked.running, asked.waiting))
+    said, drawn, learning, mean = min(_timed(picture, past) for _ in range(asked.rounds))
+    print(
+        f"{asked.waiting} waiting, {asked.running} running: {said:.2f} s of CPU ({drawn:.2f} s drawn), "
+        f"learning an hour {learning:.2f} s, mean {mean:.3f}"
+    )
+
+
+def _timed(picture: RiskPicture, past: PastHours) -> tuple[float, float, float, float]:
+    """Seconds until all is said, of these what is drawn, those of learning the hour; the mean chance."""
+    before = os.times().user
     chances = stop_chances(picture, past)
-    drawn = time.process_time() - before
-    figures = figures_of(picture, past, chances, draws_for(len(chances)))
+    drawn = os.times().user - before
+    figures = figures_of(picture, past, chances, draws_for(picture))
     learner = StopLearner()
     experts = learner.experts(0.01, chances.tolist(), figures)
     learner.told(experts)
-    said = time.process_time() - before
+    said = os.times().user - before
     learner.came(figures, experts, [chance > 0.5 for chance in chances.tolist()])
-    took = time.process_time() - before
-    print(
-        f"{asked.waiting} waiting, {asked.running} running: {said:.2f} s of CPU ({drawn:.2f} s drawn), "
-        f"learning an hour {took - said:.2f} s, mean {chances.mean():.3f}"
-    )
+    return said, drawn, os.times().user - before - said, float(chances.mean())
 
 
 if __name__ == "__main__":

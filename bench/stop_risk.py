@@ -49,7 +49,8 @@ SHARES = (0.05, 0.1, 0.5, 0.9, 0.95)
 
 @dataclass
 class Ended:
-    """The run times of jobs that have ended: what is known of those that have not."""
+    """The run times of jobs that have ended: what is known of those that have not. `own`: by user, where no user is
+    told by group, as in the run-time model."""
 
     own: dict[str, deque[int]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=OWN)))
     every: deque[int] = field(default_factory=lambda: deque(maxlen=ALL))
@@ -59,12 +60,12 @@ class Ended:
         """A job has ended."""
         self.every.append(task.work.runtime)
         self._ordered = None
-        if task.work.row.user:
-            self.own[task.work.row.user].append(task.work.runtime)
+        if owner := _owner(task):
+            self.own[owner].append(task.work.runtime)
 
     def left(self, task: SimulatedTask, done: int) -> Forecast:
         """What is left of a job that has done so much: as of its user's jobs that ran longer, else as of all."""
-        longer = np.sort(np.array([run for run in self.own.get(task.work.row.user, ()) if run > done], float))
+        longer = np.sort(np.array([run for run in self.own.get(_owner(task), ()) if run > done], float))
         if len(longer) < FEW:
             if self._ordered is None:
                 self._ordered = np.sort(np.array(self.every, float))
@@ -75,6 +76,10 @@ class Ended:
         low, p10, p50, p90, high = np.interp(places, np.arange(len(longer)), longer) - done
         most = task.work.row.limit - done if task.work.row.limit else high
         return Forecast(*(max(1.0, min(float(value), most)) for value in (p10, p50, p90, low, high)))
+
+
+def _owner(task: SimulatedTask) -> str:
+    return task.work.row.user or task.work.row.group or ""
 
 
 @dataclass
@@ -101,8 +106,8 @@ class Course:
         runs, waits = self.at(now)
         room = [self.machines.per_node[self.machines.main]] * self.machines.nodes
         runners = [self._runner(task, now, ended, room) for task in runs]
-        waiters = [Waiter(task.pair[0], self.units(task), ended.left(task, _ran(task, now)), _ran(task, now))
-                   for task in waits]  # fmt: skip
+        waiters = [Waiter(task.pair[0], self.units(task), ended.left(task, _ran(task, now)), _ran(task, now),
+                          task.work.nodes) for task in waits]  # fmt: skip
         ranks = {task.pair[0] for task in self.tasks}
         outranks = {rank: frozenset(other for other in ranks if other < rank) for rank in ranks}
         stopped = [any(now < at <= now + HORIZON_S for at in task.stops_at) for task in runs]
@@ -190,7 +195,7 @@ def _ask(
     (picture, outcomes), (calibration, learner) = now, learned
     began = time.process_time()
     drawn = stop_chances(picture, past, seed=hour)
-    figures = figures_of(picture, past, drawn, draws_for(len(drawn)))
+    figures = figures_of(picture, past, drawn, draws_for(picture))
     score.took.append(time.process_time() - began)
     may = [number for number, job in enumerate(picture.running) if job.safe_s is not None]
     drawn, figures, came = drawn[may], figures[may], [outcomes[number] for number in may]

@@ -69,7 +69,7 @@ class Risks:
         seen, running = picture(self.cluster, name, jobs, ranks, left)
         past = past_hours(jobs, ranks, left)
         drawn = stop_chances(seen, past)
-        known = figures_of(seen, past, drawn, draws_for(len(running)))
+        known = figures_of(seen, past, drawn, draws_for(seen))
         may = [number for number, runner in enumerate(seen.running) if runner.safe_s is not None]
         with transaction.atomic():
             tally, _ = StopTally.objects.select_for_update().get_or_create(

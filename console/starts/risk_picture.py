@@ -102,7 +102,8 @@ def picture(
         running=[_runner(job, ranks, left, past, numbers) for job in running],
         free=sum(room),
         waiting=[
-            Waiter(ranks.of(job), ranks.units(job), left.whole(job), past.ran_before(job.job_id, job.restarts))
+            Waiter(ranks.of(job), ranks.units(job), left.whole(job), past.ran_before(job.job_id, job.restarts),
+                   max(1, size_of(job).nodes))
             for job in sorted(waiting, key=in_line)
         ],
         outranks=ranks.outranks,

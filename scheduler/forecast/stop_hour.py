@@ -13,11 +13,13 @@ Who started within the hour may be stopped in it too.
 from bisect import bisect_left, insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 
 from scheduler.forecast.facts import Forecast
 
 HORIZON_S = 3600
+MANY = 1 << 32
+"""More than there are jobs in an hour: what goes before a job in an order is counted in these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +40,13 @@ class Runner:
 
 @dataclass(frozen=True, slots=True)
 class Waiter:
-    """A waiting job. `lasts`: how long it will run; `ran_s`: how long it has run before."""
+    """A waiting job. `lasts`: how long it will run; `ran_s`: how long it has run before; `nodes`: as of `Arrival`."""
 
     rank: int
     units: int
     lasts: Forecast
     ran_s: int = 0
+    nodes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,36 +81,45 @@ class RiskPicture:
     nodes: Sequence[int] = ()
 
 
-@dataclass(slots=True)
-class _Task:
-    rank: int
-    units: int
-    key: tuple[int, ...]
-    left: int
-    ran_s: int
-    started: int = 0
-    runs: int = 0
-    """Counts its starts and stops: an end or a beginning of danger that was noted before is over."""
-
-
 class Beginning:
-    """What the hours of all draws of one picture begin with: by rank who may be stopped, in the order of stopping, and
-    their units together; and who may be stopped later in the hour, by his moment."""
+    """What the hours of all draws of one picture begin with.
+
+    Numbers are those of the running jobs, then of the waiting ones, then of who comes: also the order in which they
+    are served. `victims`: by rank who may be stopped, in the order of stopping (`_place`), and `sums`, their units
+    together. `safe`: who may be stopped later in the hour, by his moment. `lines`: who waits, by rank and units.
+    """
 
     def __init__(self, picture: RiskPicture) -> None:
         self.picture = picture
-        self.victims: dict[int, list[tuple[int, int]]] = {rank: [] for rank in picture.outranks}
+        jobs: list[Runner | Waiter] = [*picture.running, *picture.waiting]
+        self.ranks, self.units = [job.rank for job in jobs], [job.units for job in jobs]
+        self.ran_s = [job.ran_s for job in jobs]
+        self.victims: dict[int, list[int]] = {rank: [] for rank in picture.outranks}
         self.sums = dict.fromkeys(picture.outranks, 0)
-        self.safe: list[tuple[int, int, int]] = []
+        self.lower = {rank: tuple(sorted(lower)) for rank, lower in picture.outranks.items()}
+        self.safe: list[tuple[int, int]] = []
         for number, job in enumerate(picture.running):
             if job.safe_s == 0:
-                self.victims[job.rank].append((job.ran_s, number))
+                self.victims[job.rank].append(_place(job.ran_s, number))
                 self.sums[job.rank] += job.units
             elif job.safe_s is not None and job.safe_s < HORIZON_S:
-                self.safe.append((job.safe_s, number, 0))
+                self.safe.append((job.safe_s, number))
         for victims in self.victims.values():
             victims.sort()
-        heapify(self.safe)
+        self.safe.sort()
+        self.lines: dict[tuple[int, int], list[int]] = {}
+        for number in range(len(picture.running), len(jobs)):
+            line = self.lines.setdefault((self.units[number], self.ranks[number]), [])
+            line.append(self.turn(self.ranks[number], number))
+
+    def turn(self, rank: int, number: int) -> int:
+        """The smaller is served first; its number is what is left of it by `MANY`."""
+        return number - rank * MANY if self.picture.by_rank else number
+
+
+def _place(ran_s: int, number: int) -> int:
+    """The smaller is stopped first; its number is what is left of it by `MANY`."""
+    return ran_s * MANY + number
 
 
 class StopHour:
@@ -118,146 +130,159 @@ class StopHour:
     ) -> None:
         """`lefts`, `lasts`: how long each running job still runs, and each waiting one will, in this draw; seconds.
         `coming`: by their moment."""
-        self._picture = picture = beginning.picture
-        self._lefts = lefts
-        self._free = picture.free
+        self._beginning, self._coming = beginning, coming
+        self._running = len(lefts)
+        self._free = beginning.picture.free
+        self._ranks = beginning.ranks + [each.rank for each in coming]
+        self._units = beginning.units + [each.units for each in coming]
+        self._ran_s = beginning.ran_s + [0] * len(coming)
+        self._left = [*lefts, *lasts, *(each.lasts_s for each in coming)]
+        self._started = [0] * len(self._left)
+        self._runs = [0] * len(self._left)
+        """Counts the starts and stops of each: an end or a beginning of danger that was noted before is over."""
+        self._first_ends = sorted((left, number) for number, left in enumerate(lefts) if left < HORIZON_S)
+        self._first_ends.reverse()
+        self._first_safe = beginning.safe[::-1]
         self._ends: list[tuple[int, int, int]] = []
-        self._safe = beginning.safe.copy()
+        self._safe: list[tuple[int, int, int]] = []
         self._victims = {rank: victims.copy() for rank, victims in beginning.victims.items()}
         self._sums = beginning.sums.copy()
-        self._waiting: dict[tuple[int, int], list[tuple[tuple[int, ...], int]]] = {}
-        self._tasks: list[_Task | None] = [None] * len(picture.running)
-        """Those that run at the beginning are made when something happens to them: to most of them nothing does."""
-        self._coming = coming
         self._stopped: set[int] = set()
-        self._set_up(lefts, lasts)
-
-    def _set_up(self, lefts: Sequence[int], lasts: Sequence[int]) -> None:
-        self._ends += [(left, number, 0) for number, left in enumerate(lefts) if left < HORIZON_S]
-        heapify(self._ends)
-        for place, (waiter, runs) in enumerate(zip(self._picture.waiting, lasts, strict=True)):
-            key = self._key(waiter.rank, 1, place)
-            self._wait(_Task(waiter.rank, waiter.units, key, runs, waiter.ran_s))
-
-    def _task(self, number: int) -> _Task:
-        task = self._tasks[number]
-        if task is None:
-            job = self._picture.running[number]
-            key = self._key(job.rank, 0, number)
-            task = self._tasks[number] = _Task(job.rank, job.units, key, self._lefts[number], job.ran_s)
-        return task
+        self._lines = {key: line.copy() for key, line in beginning.lines.items()}
+        self._by_units = [(*key, self._lines[key]) for key in sorted(self._lines)]
 
     def stopped(self) -> set[int]:
         """The numbers of those of the picture's running jobs that are stopped in it."""
-        coming = 0
-        now = 0
+        coming, now = 0, 0
         while now < HORIZON_S:
             self._begin_danger(now)
             self._end(now)
             while coming < len(self._coming) and self._coming[coming].at_s <= now:
-                self._arrive(self._coming[coming], coming)
+                self._wait(len(self._left) - len(self._coming) + coming)
                 coming += 1
             self._start(now)
             self._make_room(now)
-            soon = [heap[0][0] for heap in (self._ends, self._safe) if heap]
-            if coming < len(self._coming):
-                soon.append(self._coming[coming].at_s)
-            now = max(now + 1, min(soon, default=HORIZON_S))
+            soon = HORIZON_S if coming == len(self._coming) else self._coming[coming].at_s
+            if self._first_ends:
+                soon = min(soon, self._first_ends[-1][0])
+            if self._first_safe:
+                soon = min(soon, self._first_safe[-1][0])
+            for heap in (self._ends, self._safe):
+                if heap:
+                    soon = min(soon, heap[0][0])
+            now = max(now + 1, soon)
         return self._stopped
 
-    def _key(self, rank: int, kind: int, number: int) -> tuple[int, ...]:
-        return (-rank, kind, number) if self._picture.by_rank else (kind, number)
-
     def _begin_danger(self, now: int) -> None:
+        while self._first_safe and self._first_safe[-1][0] <= now:
+            number = self._first_safe.pop()[1]
+            if not self._runs[number]:
+                self._endanger(number)
         while self._safe and self._safe[0][0] <= now:
             _, number, runs = heappop(self._safe)
-            task = self._task(number)
-            if task.runs == runs:
-                self._endanger(number, task)
+            if self._runs[number] == runs:
+                self._endanger(number)
 
-    def _endanger(self, number: int, task: _Task) -> None:
+    def _endanger(self, number: int) -> None:
         # All run on alike: who had run less when he started, and started later, stays before the others.
-        insort(self._victims[task.rank], (task.ran_s - task.started, number))
-        self._sums[task.rank] += task.units
+        rank = self._ranks[number]
+        insort(self._victims[rank], _place(self._ran_s[number] - self._started[number], number))
+        self._sums[rank] += self._units[number]
 
     def _end(self, now: int) -> None:
+        while self._first_ends and self._first_ends[-1][0] <= now:
+            number = self._first_ends.pop()[1]
+            if not self._runs[number]:
+                self._leave(number)
         while self._ends and self._ends[0][0] <= now:
             _, number, runs = heappop(self._ends)
-            task = self._tasks[number] or self._task(number)
-            if task.runs == runs:
-                self._leave(number, task)
+            if self._runs[number] == runs:
+                self._leave(number)
 
-    def _leave(self, number: int, task: _Task) -> None:
-        """It runs no more."""
-        self._free += task.units
-        task.runs += 1
-        place = (task.ran_s - task.started, number)
-        victims = self._victims[task.rank]
+    def _leave(self, number: int) -> bool:
+        """It runs no more; whether it might have been stopped."""
+        rank, units = self._ranks[number], self._units[number]
+        self._free += units
+        self._runs[number] += 1
+        place = _place(self._ran_s[number] - self._started[number], number)
+        victims = self._victims[rank]
         at = bisect_left(victims, place)
-        if at < len(victims) and victims[at] == place:
-            del victims[at]
-            self._sums[task.rank] -= task.units
+        if at == len(victims) or victims[at] != place:
+            return False
+        del victims[at]
+        self._sums[rank] -= units
+        return True
 
-    def _arrive(self, arrival: Arrival, place: int) -> None:
-        key = self._key(arrival.rank, 2, place)
-        self._wait(_Task(arrival.rank, arrival.units, key, arrival.lasts_s, 0))
-
-    def _wait(self, task: _Task) -> None:
-        self._tasks.append(task)
-        self._queue(len(self._tasks) - 1, task)
-
-    def _queue(self, number: int, task: _Task) -> None:
-        heappush(self._waiting.setdefault((task.rank, task.units), []), (task.key, number))
+    def _wait(self, number: int) -> None:
+        rank, units = self._ranks[number], self._units[number]
+        line = self._lines.get((units, rank))
+        if line is None:
+            line = self._lines[units, rank] = []
+            insort(self._by_units, (units, rank, line), key=_size)
+        heappush(line, self._beginning.turn(rank, number))
 
     def _start(self, now: int) -> None:
-        while fitting := [line for (_, units), line in self._waiting.items() if line and units <= self._free]:
-            self._begin(heappop(min(fitting)), now)
+        """Who fits, in turn."""
+        while True:
+            free, first = self._free, None
+            for units, _, line in self._by_units:
+                if units > free:
+                    break
+                if line and (first is None or line[0] < first[0]):
+                    first = line
+            if first is None:
+                return
+            self._begin(heappop(first) % MANY, now)
 
-    def _begin(self, first: tuple[tuple[int, ...], int], now: int) -> None:
-        number = first[1]
-        task = self._task(number)
-        self._free -= task.units
-        task.started = now
-        task.runs += 1
-        if now + task.left < HORIZON_S:
-            heappush(self._ends, (now + task.left, number, task.runs))
-        if not self._picture.exempt_s:
-            self._endanger(number, task)
-        elif now + self._picture.exempt_s < HORIZON_S:
-            heappush(self._safe, (now + self._picture.exempt_s, number, task.runs))
+    def _begin(self, number: int, now: int) -> None:
+        self._free -= self._units[number]
+        self._started[number] = now
+        self._runs[number] += 1
+        end, safe = now + self._left[number], self._beginning.picture.exempt_s
+        if end < HORIZON_S:
+            heappush(self._ends, (end, number, self._runs[number]))
+        if not safe:
+            self._endanger(number)
+        elif now + safe < HORIZON_S:
+            heappush(self._safe, (now + safe, number, self._runs[number]))
 
     def _make_room(self, now: int) -> None:
-        reach = {rank: self._reach(rank) for rank in self._picture.outranks}
-        for (rank, units), line in self._waiting.items():
-            if units <= reach[rank] and line:
+        reach = {rank: self._reach(rank) for rank in self._sums}
+        most = max(reach.values(), default=0)
+        for units, rank, line in self._by_units:
+            if units > most:
+                return
+            if line and units <= reach[rank]:
                 break
         else:
             return
-        lines = [(-rank, line[0], rank, units) for (rank, units), line in self._waiting.items() if line]
-        for _, _, rank, units in sorted(lines):
-            line = self._waiting[rank, units]
-            while line and self._reach(rank) >= units:
-                for number in self._needed(rank, units - self._free):
+        for rank, _, units, line in sorted(
+            (-rank, line[0], units, line) for units, rank, line in self._by_units if line
+        ):
+            while line and self._reach(-rank) >= units:
+                for number in self._needed(-rank, units - self._free):
                     self._stop(number, now)
-                self._begin(heappop(line), now)
+                self._begin(heappop(line) % MANY, now)
 
     def _reach(self, rank: int) -> int:
         """So many units are free, or held by those whom a rank may have stopped."""
-        sums = self._sums
-        return self._free + sum([sums[lower] for lower in self._picture.outranks[rank]])
+        reach, sums = self._free, self._sums
+        for lower in self._beginning.lower[rank]:
+            reach += sums[lower]
+        return reach
 
     def _needed(self, rank: int, missing: int) -> list[int]:
         """The first to be stopped who suffice, without those who are not needed."""
         found: list[int] = []
-        for lower in sorted(self._picture.outranks[rank]):
-            for _, number in self._victims[lower]:
+        for lower in self._beginning.lower[rank]:
+            for place in self._victims[lower]:
                 if missing <= 0:
                     break
-                found.append(number)
-                missing -= self._task(number).units
+                found.append(place % MANY)
+                missing -= self._units[place % MANY]
         needed = []
         for number in reversed(found):
-            units = self._task(number).units
+            units = self._units[number]
             if missing + units <= 0:
                 missing += units
             else:
@@ -265,11 +290,14 @@ class StopHour:
         return needed
 
     def _stop(self, number: int, now: int) -> None:
-        task = self._task(number)
-        self._leave(number, task)
-        ran = now - task.started
-        task.ran_s += ran
-        task.left = max(1, task.left - ran)
-        if number < len(self._picture.running):
+        self._leave(number)
+        ran = now - self._started[number]
+        self._ran_s[number] += ran
+        self._left[number] = max(1, self._left[number] - ran)
+        if number < self._running:
             self._stopped.add(number)
-        self._queue(number, task)
+        self._wait(number)
+
+
+def _size(line: tuple[int, int, list[int]]) -> int:
+    return line[0]

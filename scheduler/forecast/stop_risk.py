@@ -3,13 +3,15 @@
 1. **Who comes**: as in hours that have passed. Each draw mixes a few of them, each whole but thinned, so that jobs that
    came together come together again; recent hours count more, those of the same time of day, and those before which
    about as many came as before now.
-2. **One draw** plays the hour (`stop_hour`): who ends, who comes, who starts, and whom that costs his room.
-3. **The chance** of a job is in how many draws it is stopped. What nodes, limits and all else of the policy do to it is
+2. **One draw** plays the hour: who ends, who comes, who starts, and whom that costs his room; node by node
+   (`stop_hour_nodes`), or where too many run or it is not known who runs where, in one pool (`stop_hour`).
+3. **The chance** of a job is in how many draws it is stopped. What limits and all else of the policy do to it is
    corrected by what came of earlier chances (`StopCalibration`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +19,14 @@ from numpy.typing import NDArray
 from scheduler.forecast.draws import drawn
 from scheduler.forecast.history import Floats
 from scheduler.forecast.stop_hour import Arrival, Beginning, RiskPicture, StopHour
+from scheduler.forecast.stop_hour_nodes import NodeBeginning, NodeHour
 
 HOURS_OF_DAY = 24
 MOST_DRAWS, LEAST_DRAWS = 200, 25
-JOBS_DRAWN = 250_000
+JOBS_DRAWN, JOBS_DRAWN_ON_NODES = 250_000, 60_000
 """So many jobs are drawn in all, as far as the numbers of draws allow it: a few seconds of one core."""
+MOST_ON_NODES = 2500
+"""With more running jobs the hour is played in one pool."""
 MIXED = 3
 """Of so many past hours a draw takes each job with the chance of one in so many."""
 FADING = 0.6
@@ -83,9 +88,14 @@ class PastHours:
         return sorted(found, key=lambda each: each.at_s)
 
 
-def draws_for(running: int) -> int:
+def draws_for(picture: RiskPicture) -> int:
     """So many draws are played where nobody says how many."""
-    return max(LEAST_DRAWS, min(MOST_DRAWS, JOBS_DRAWN // max(1, running)))
+    jobs = JOBS_DRAWN_ON_NODES if _on_nodes(picture) else JOBS_DRAWN
+    return max(LEAST_DRAWS, min(MOST_DRAWS, jobs // max(1, len(picture.running))))
+
+
+def _on_nodes(picture: RiskPicture) -> bool:
+    return bool(picture.nodes) and len(picture.running) <= MOST_ON_NODES
 
 
 def stop_chances(picture: RiskPicture, past: PastHours, *, draws: int | None = None, seed: int = 0) -> Floats:
@@ -93,16 +103,22 @@ def stop_chances(picture: RiskPicture, past: PastHours, *, draws: int | None = N
     count = len(picture.running)
     if not count:
         return np.zeros(0)
-    if draws is None:
-        draws = draws_for(count)
+    draws = draws or draws_for(picture)
     rng = np.random.default_rng(seed)
-    lefts = _whole(drawn([job.left for job in picture.running], draws, rng))
-    lasts = _whole(drawn([job.lasts for job in picture.waiting], draws, rng))
-    stopped, beginning = np.zeros(count), Beginning(picture)
-    for number, coming in enumerate(past.drawn(draws, rng)):
-        hour = StopHour(beginning, lefts[:, number].tolist(), lasts[:, number].tolist(), coming)
-        stopped[list(hour.stopped())] += 1
+    lefts = _whole(drawn([job.left for job in picture.running], draws, rng)).T.tolist()
+    lasts = _whole(drawn([job.lasts for job in picture.waiting], draws, rng)).T.tolist()
+    stopped, play = np.zeros(count), hour_of(picture)
+    for left, last, coming in zip(lefts, lasts, past.drawn(draws, rng), strict=True):
+        stopped[list(play(left, last, coming).stopped())] += 1
     return np.asarray(stopped / draws)
+
+
+def hour_of(picture: RiskPicture) -> Callable[[list[int], list[int], Sequence[Arrival]], StopHour]:
+    """Makes the hour of a draw: of how long each running job still runs, each waiting one will, and who comes. On the
+    nodes where it is known who runs on which, and where that does not take too long; else in one pool."""
+    if _on_nodes(picture):
+        return partial(NodeHour, NodeBeginning(picture))
+    return partial(StopHour, Beginning(picture))
 
 
 def _whole(seconds: Floats) -> NDArray[np.int64]:

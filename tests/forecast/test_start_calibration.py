@@ -58,9 +58,29 @@ def test_an_interval_that_was_too_wide_becomes_narrower() -> None:
     assert 1080 < corrected.high < 1100
 
 
-def test_classes_of_waits_do_not_teach_each_other() -> None:
+def test_other_waits_teach_only_that_the_ends_are_further_out() -> None:
     calibration = told(100, 9000, said(600, 300, 1200))
-    assert calibration.corrected(said(20_000, 10_000, 30_000)) == said(20_000, 10_000, 30_000)
+    corrected = calibration.corrected(said(20_000, 10_000, 30_000))
+    assert corrected.p50 == 20_000
+    assert corrected.low == pytest.approx(10_000), "nobody came sooner than was said"
+    assert corrected.high == pytest.approx(30_060 * 9060 / 1260 - 60), "the latest came so much later"
+
+
+def test_who_is_sure_to_start_at_once_and_who_may_wait_do_not_teach_each_other() -> None:
+    waits, now = said(0, 0, 900), said(0, 0, 0)
+    assert told(100, 9000, waits).corrected(now) == now
+    assert told(100, 0, now).corrected(waits) == waits
+
+
+def test_the_middle_is_moved_only_where_that_has_been_nearer() -> None:
+    """Most come as was said; the others late, and evenly so: the median of all is beside nearly all of them."""
+    calibration = StartCalibration()
+    for number in range(200):
+        calibration.came(said(6000, 3000, 12_000), 6000 if number % 5 < 2 else 7000 + 400 * (number % 19))
+    corrected = calibration.corrected(said(6000, 3000, 12_000))
+    assert corrected.p50 == 6000
+    late = told(200, 12_000, said(6000, 3000, 12_000)).corrected(said(6000, 3000, 12_000))
+    assert late.p50 == pytest.approx(12_000)
 
 
 def test_no_middle_and_open_ends_stay_what_they_are() -> None:

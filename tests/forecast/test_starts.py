@@ -294,3 +294,31 @@ def test_what_is_tried_changes_nothing_of_who_comes() -> None:
     queue = Queue([(2,)], running, [request("great", gpus=4), request("b", gpus=2)], past=came)
     trials = [TriedStart(replace(request("", gpus=3), run=WIDE), 1)] * 3
     assert forecast_with_trials(queue, trials, draws=20)[0] == forecast_starts(queue, draws=20)
+
+
+TWO_SIDED = Forecast(600, 660, 20_000, 540, 30_000)
+"""Half of its draws are within some minutes of each other, the rest within many hours."""
+
+
+def test_the_middle_stays_with_the_likelier_of_two_outcomes() -> None:
+    queue = Queue([(0,)], [RunningShare((0,), (1,), TWO_SIDED, 1e5)], [request("1")])
+    (said,) = forecast_starts(queue)
+    draws = sorted(said.draws)
+    assert said.p50 is not None and 540 <= said.p50 <= 720
+    assert said.p50 in draws, "a start that was played"
+    median = draws[(len(draws) - 1) // 2 + 1]
+    near = [sum(abs(draw - each) <= 600 for draw in draws) for each in (said.p50, median)]
+    assert near[0] >= near[1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.floats(1, 1e6), min_size=5, max_size=5).map(sorted), st.integers(1, 48))
+def test_the_middle_is_within_the_interval(marks: list[float], draws: int) -> None:
+    low, p10, p50, p90, high = marks
+    left = Forecast(p10, p50, p90, low, high)
+    queue = Queue(
+        [(0,), (0,)], [RunningShare((n,), (1,), left, 2e6) for n in (0, 1)], [request("1", nodes=2)]
+    )
+    (said,) = forecast_starts(queue, draws=draws)
+    assert said.p50 is not None and said.low is not None
+    assert said.low <= said.p50 <= (inf if said.high is None else said.high)

@@ -1,0 +1,117 @@
+"""The hour node by node: who finds no room on one node stops somebody, however much is free on others."""
+
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.stop_hour import made
+from scheduler.forecast.starts import sure
+from scheduler.forecast.stop_hour import Arrival, Beginning, RiskPicture, Runner, StopHour, Waiter
+from scheduler.forecast.stop_hour_nodes import NodeBeginning, NodeHour
+from scheduler.forecast.stop_risk import MOST_ON_NODES, PastHours, stop_chances
+
+LOW, MIDDLE, HIGH = 0, 1, 2
+OUTRANKS = {LOW: frozenset[int](), MIDDLE: frozenset({LOW}), HIGH: frozenset({LOW, MIDDLE})}
+LONG = 10**6
+
+
+def on(
+    *places: tuple[int, int], rank: int = LOW, left: int = LONG, ran_s: int = 0, safe_s: int | None = 0
+) -> Runner:
+    """A running job, by the nodes and the units that it holds there."""
+    return Runner(rank, sum(units for _, units in places), sure(left), ran_s, safe_s, places)
+
+
+def comes(units: int, nodes: int = 1, at_s: int = 10, rank: int = HIGH, lasts_s: int = LONG) -> Arrival:
+    return Arrival(at_s, rank, units, lasts_s, nodes)
+
+
+def stopped(nodes: list[int], *running: Runner, coming: tuple[Arrival, ...], **keys: object) -> list[int]:
+    """Who is stopped in an hour that is known in full; `nodes`: what is free on each."""
+    now = RiskPicture(running, sum(nodes), **{"waiting": (), "outranks": OUTRANKS, "nodes": nodes, **keys})  # type: ignore[arg-type]
+    lefts, lasts = ([int(job.p50) for job in jobs] for jobs in (
+        [job.left for job in now.running], [job.lasts for job in now.waiting]))  # fmt: skip
+    return sorted(NodeHour(NodeBeginning(now), lefts, lasts, coming).stopped())
+
+
+def test_what_is_free_on_many_nodes_is_no_room_for_who_wants_one_of_them() -> None:
+    running = [on((node, 7), ran_s=100 - node) for node in range(8)]
+    assert stopped([1] * 8, *running, coming=(comes(8),)) == [7], (
+        "eight are free, and the cheapest node is made empty"
+    )
+    assert stopped([1] * 8, *running, coming=(comes(8, nodes=8),)) == []
+    assert stopped([1] * 8, *running, coming=(comes(1),)) == []
+
+
+def test_the_cheapest_node_is_where_the_most_valuable_victim_is_worth_least() -> None:
+    mixed = [on((0, 4)), on((0, 4), rank=MIDDLE), on((1, 8), ran_s=9000)]
+    assert stopped([0, 0], *mixed, coming=(comes(8),)) == [2]
+    assert stopped([0, 0], *mixed, coming=(comes(4),)) == [0], "half a node can be had from the first"
+
+
+def test_nodes_are_taken_until_there_are_enough_and_nobody_is_stopped_where_there_are_too_few() -> None:
+    running = [on((0, 4)), on((1, 4), ran_s=5), on((2, 4), rank=HIGH)]
+    assert stopped([0, 0, 0], *running, coming=(comes(8, nodes=2),)) == [0, 1]
+    assert stopped([0, 0, 0], *running, coming=(comes(12, nodes=3),)) == []
+    assert stopped([0, 0, 4], *running[:2], coming=(comes(8, nodes=2),)) == [0], "a free node costs nothing"
+
+
+def test_a_job_on_several_nodes_gives_room_on_all_of_them() -> None:
+    running = [on((0, 4), (1, 4)), on((2, 4), ran_s=900), on((3, 4), ran_s=999)]
+    assert stopped([0] * 4, *running, coming=(comes(8, nodes=2),)) == [0]
+
+
+def test_who_has_become_needless_on_the_way_to_many_nodes_is_not_stopped() -> None:
+    running = [on((0, 4)), on((1, 4), (2, 4), (3, 4), ran_s=50)]
+    assert stopped([0] * 4, *running, coming=(comes(12, nodes=3),)) == [1], "three nodes come at once"
+    assert stopped([0] * 4, *running, coming=(comes(16, nodes=4),)) == [0, 1]
+
+
+def test_who_comes_takes_the_tightest_room_and_who_is_stopped_takes_what_is_left() -> None:
+    running = [on((0, 6)), on((1, 4), ran_s=500)]
+    coming = (comes(2, rank=LOW), comes(8, at_s=20))
+    # The low one went to the first node; both on it have run less than the one on the second.
+    assert stopped([2, 4], *running, coming=coming) == [1]
+    assert stopped([2, 4], *running, coming=(coming[1],)) == [0]
+
+
+def test_who_ends_leaves_room_and_who_waits_is_placed_first() -> None:
+    running = [on((0, 8), left=100), on((1, 8), ran_s=50)]
+    assert stopped([0, 0], *running, coming=(comes(8, at_s=200),)) == []
+    waits = (Waiter(HIGH, 8, sure(LONG)),)
+    assert stopped([0, 0], *running, coming=(comes(8, at_s=200),), waiting=waits) == [0, 1]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000))
+def test_on_one_node_the_hour_is_that_of_one_pool(seed: int) -> None:
+    """Whatever comes: the pool is the case of a single node, and its fates are written down in `test_stop_risk`."""
+    chance = random.Random(seed)
+    picture, past = made(chance.choice((5, 40)), chance.choice((0, 12)), seed)
+    lefts = [chance.randrange(1, 9000) for _ in picture.running]
+    lasts = [chance.randrange(1, 9000) for _ in picture.waiting]
+    coming = past.hours[seed % 100]
+    pool = StopHour(Beginning(picture), lefts, lasts, coming).stopped()
+    running = [replace(job, on=((0, job.units),)) for job in picture.running]
+    node = NodeBeginning(replace(picture, running=running, nodes=[picture.free]))
+    assert NodeHour(node, lefts, lasts, coming).stopped() == pool
+    assert NodeHour(node, lefts, lasts, coming).stopped() == pool, (
+        "one draw leaves nothing behind for the next"
+    )
+
+
+def test_chances_are_drawn_on_the_nodes_where_these_are_known_and_jobs_are_few() -> None:
+    past = PastHours([(comes(8, at_s=1800),)] * 500)
+    running = [on((node, 7)) for node in range(8)]
+    now = RiskPicture(running, 8, (), OUTRANKS, nodes=[1] * 8)
+    somebody = 1 - (2 / 3) ** 3
+    assert stop_chances(now, past, draws=500)[0] == pytest.approx(somebody, abs=0.06)
+    assert stop_chances(replace(now, nodes=()), past, draws=500).max() == pytest.approx(
+        (1 / 3) ** 2 * 7 / 3, abs=0.06
+    )
+    many = [on((node % 8, 0)) for node in range(MOST_ON_NODES)]
+    crowd = replace(now, running=[*running, *many])
+    assert stop_chances(crowd, past, draws=40)[0] < somebody / 2, "in one pool, which costs less"
