@@ -21,9 +21,9 @@ from console.api.reports import PartitionReport
 from console.core import clock
 from console.core.pieces import GzipPieces, cut
 from console.partitions.models import Partition
-from console.reports.lane_bars import LaneBar
+from console.reports.lane_bar import LaneBar
 from console.reports.lane_window import BadWindowError, LaneWindow
-from console.reports.lanes import Lanes, read_lanes, usual_window
+from console.reports.lanes import Lane, Lanes, read_lanes, usual_window
 
 SCHEMA = "giveway.lanes/1"
 FRESH_S = 5
@@ -171,7 +171,14 @@ class _Kept:
 
     def __init__(self) -> None:
         self.texts: dict[int, tuple[LaneBar, bytes]] = {}
+        self.lanes: tuple[list[Lane], bytes] = ([], b"[]")
         self.gzip = GzipPieces()
+
+    def lanes_text(self, lanes: list[Lane]) -> bytes:
+        """The lanes as JSON; the very list of the last answer is not written again."""
+        if self.lanes[0] is not lanes:
+            self.lanes = lanes, _json([lane._asdict() for lane in lanes])
+        return self.lanes[1]
 
     def bars(self, bars: Sequence[LaneBar]) -> list[bytes]:
         """Each as JSON with a comma before it; the very bars of the last answer are not written again."""
@@ -179,13 +186,13 @@ class _Kept:
         now = {}
         for bar in bars:
             known = before.get(id(bar))
-            now[id(bar)] = known if known and known[0] is bar else (bar, _written(bar))
+            now[id(bar)] = known if known is not None and known[0] is bar else (bar, _written(bar))
         self.texts = now
         return [text for _bar, text in now.values()]
 
 
 def _written(bar: LaneBar) -> bytes:
-    return b"," + _json(bar._asdict())
+    return b"," + _json(dict(zip(LaneBar._fields, bar, strict=True)))
 
 
 def _json(value: Any) -> bytes:
@@ -200,7 +207,8 @@ def _answer(request: Request, partition: Partition, found: Lanes) -> HttpRespons
     kept = _KEPT.setdefault(partition.pk, _Kept())
     first, *others = kept.bars(found.bars) or [b""]
     head, tail = _around(partition, found)
-    pieces = [head + first[1:], *cut(others, TOGETHER), tail]
+    lanes = kept.lanes_text(found.lanes) + b',"bars":[' + first[1:]
+    pieces = [head, lanes, *cut(others, TOGETHER), tail]
     answer = HttpResponse(content_type="application/json")
     if not _takes_gzip(request):
         answer.content = b"".join(pieces)
@@ -215,7 +223,7 @@ def _takes_gzip(request: Request) -> bool:
 
 
 def _around(partition: Partition, found: Lanes) -> tuple[bytes, bytes]:
-    """What stands before and after the bars."""
+    """What stands before the lanes and after the bars."""
     seen = partition.cluster.observed_at
     before = {
         "schema": SCHEMA,
@@ -225,7 +233,6 @@ def _around(partition: Partition, found: Lanes) -> tuple[bytes, bytes]:
         "start": found.window.start,
         "end": found.window.end,
         "levels": found.levels,
-        "lanes": [lane._asdict() for lane in found.lanes],
     }
     after = {
         "stops": [stop._asdict() for stop in found.stops],
@@ -233,4 +240,4 @@ def _around(partition: Partition, found: Lanes) -> tuple[bytes, bytes]:
         "left_out": found.left_out,
         "unplaced": found.unplaced,
     }
-    return _json(before)[:-1] + b',"bars":[', b"]," + _json(after)[1:]
+    return _json(before)[:-1] + b',"lanes":', b"]," + _json(after)[1:]

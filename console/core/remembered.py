@@ -9,11 +9,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 Value = TypeVar("Value")
 OLDEST_S = 60.0
-_all: "list[Remembered[Any]]" = []
+_forget: list[Callable[[], None]] = []
 
 
 class Remembered(Generic[Value]):
@@ -22,7 +22,7 @@ class Remembered(Generic[Value]):
     def __init__(self, most: int = 64) -> None:
         self._most, self._lock = most, Lock()
         self._known: OrderedDict[Hashable, tuple[float, Value]] = OrderedDict()
-        _all.append(self)
+        on_forgetting(self.forget)
 
     def of(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """From memory, or made and remembered. Never to be changed by who gets it."""
@@ -47,5 +47,10 @@ class Remembered(Generic[Value]):
 
 def forget_everything() -> None:
     """For tests, each of which begins with a new database."""
-    for each in _all:
-        each.forget()
+    for forget in _forget:
+        forget()
+
+
+def on_forgetting(forget: Callable[[], None]) -> None:
+    """Whoever keeps what the database has told, and does it otherwise, forgets it with everything else."""
+    _forget.append(forget)

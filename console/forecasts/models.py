@@ -142,7 +142,8 @@ class JobForecast(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["cluster", "job_id", "submit"], name="forecasts_one_per_job")
         ]
-        indexes = [models.Index(fields=["ended_at"])]
+        # With when it was said last: lanes ask for what is new since the last look.
+        indexes = [models.Index(fields=["ended_at", "renewed"])]
 
     def __str__(self) -> str:
         return f"{self.job_id}: {self.p50:.0f} s"

@@ -3,14 +3,18 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from itertools import starmap
+from typing import NamedTuple, TypeVar
 
-from django.db.models import Case, Model, Q, QuerySet, TextField, Value, When
+from django.db.models import Model, Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 
 from console.cluster.models import Job, JobPhase, JobRun
+from console.forecasts.models import JobForecast
 from console.partitions.models import Partition
+from console.reports.lane_kept import HeldRow, held_columns, read_held
 from console.reports.lane_window import MOST_BARS, LaneWindow
+from console.starts.left import SaidOfRun
 from console.starts.models import ExpectedStart
 from console.steering.models import KeptPlace
 from scheduler.model.jobs import Level
@@ -24,7 +28,8 @@ HELD = (JobPhase.RUNNING, JobPhase.COMPLETING)
 
 class LaneJob(NamedTuple):
     """What a bar needs of a job: there are thousands, so no more than this and no model. `level`: of the axis that the
-    partition's mode looks at first; `on_node`: where all of it is; else `alloc` tells, as JSON."""
+    partition's mode looks at first; `on_node`: where all of it is; else `alloc` tells, as JSON. `why`: as a sentence is
+    kept."""
 
     job_id: str
     name: str
@@ -42,10 +47,6 @@ class LaneJob(NamedTuple):
     def nodes(self) -> Iterable[str]:
         """Where it is."""
         return (self.on_node,) if self.on_node else json.loads(self.alloc or "{}")
-
-
-HeldRow = tuple[Any, ...]
-"""The parts of a `LaneJob` that runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +75,31 @@ class Place:
 
 
 def held_rows(place: Place) -> tuple[list[HeldRow], int]:
-    """Of the jobs that hold nodes, and how many are left out. Most are on one node: only the others' JSON is read."""
+    """Of the jobs that hold nodes, and how many are left out."""
     rows = place.jobs.filter(phase__in=HELD, start__gt=0, start__lt=place.window.end)
-    several = Case(
-        When(on_node="", then=Cast("alloc", TextField())), default=Value(""), output_field=TextField()
-    )
-    told = rows.annotate(several=several).values_list(*place.columns, "on_node", "several")
+    every = read_held((place.partition.pk, place.columns), rows, place.columns, MOST_BARS)
+    if every is not None:
+        return every, 0
     # Putting thousands in order takes as long as reading them: it is done where some are to be left out.
-    every: list[HeldRow] = list(told[: MOST_BARS + 1])
-    return (every, 0) if len(every) <= MOST_BARS else _bounded(told.order_by("-start", "job_id"))
+    return _bounded(held_columns(rows, place.columns).order_by("-start", "job_id"))
 
 
-def runs_over(place: Place) -> tuple[list[JobRun], int]:
+class RunOver(NamedTuple):
+    """A run that is over; `nodes` is JSON."""
+
+    job_id: str
+    start: int
+    restarts: int
+    ended: int
+    nodes: str
+
+
+def runs_over(place: Place) -> tuple[list[RunOver], int]:
     """The runs of the window that are over, and how many are left out."""
     rows = _over(place).filter(job_id__in=place.jobs.values("job_id"))
-    return _bounded(rows.order_by("-ended", "job_id"))
+    told = rows.values_list("job_id", "start", "restarts", "ended", Cast("nodes", TextField()))
+    found, left_out = _bounded(told.order_by("-ended", "job_id"))
+    return list(starmap(RunOver, found)), left_out
 
 
 def _over(place: Place) -> QuerySet[JobRun]:
@@ -104,7 +115,17 @@ def _bounded(rows: QuerySet[M, R]) -> tuple[list[R], int]:
     return first, rows.count() - MOST_BARS if len(first) == MOST_BARS else 0
 
 
-def expected_rows(place: Place) -> list[ExpectedStart]:
+class StartSaid(NamedTuple):
+    """What is expected of the start of a job that waits; `nodes` is JSON."""
+
+    job_id: str
+    p50: int | None
+    low: int | None
+    high: int | None
+    nodes: str
+
+
+def expected_rows(place: Place) -> list[StartSaid]:
     """The starts that are expected in the window."""
     rows = ExpectedStart.objects.filter(
         cluster=place.partition.cluster_id,
@@ -112,7 +133,15 @@ def expected_rows(place: Place) -> list[ExpectedStart]:
         gone_at=None,
         p50__lt=place.window.end,
     )
-    return list(rows.only("job_id", "p50", "low", "high", "nodes").order_by("submit")[:MOST_BARS])
+    told = rows.values_list("job_id", "p50", "low", "high", Cast("nodes", TextField()))
+    return list(starmap(StartSaid, told.order_by("submit")[:MOST_BARS]))
+
+
+def runs_said(place: Place, jobs: Iterable[str]) -> dict[str, SaidOfRun]:
+    """What is forecast of the whole runs of some jobs."""
+    every = JobForecast.objects.filter(cluster=place.partition.cluster_id, ended_at=None)
+    rows = every.filter(job_id__in=list(jobs)).order_by("submit")
+    return {str(job_id): SaidOfRun(*said) for job_id, *said in rows.values_list("job_id", *SaidOfRun._fields)}
 
 
 def kept_rows(place: Place) -> list[KeptPlace]:
@@ -123,10 +152,10 @@ def kept_rows(place: Place) -> list[KeptPlace]:
     return list(kept.filter(until__gt=0, refused=""))
 
 
-def jobs_of(place: Place, expected: Iterable[ExpectedStart], named: Iterable[str]) -> dict[str, LaneJob]:
+def jobs_of(place: Place, expected: Iterable[StartSaid], named: Iterable[str]) -> dict[str, LaneJob]:
     """The jobs of runs that are over, and those that wait and are expected or named; one query."""
     ids = {row.job_id for row in expected} | set(named)
     over = Q(job_id__in=_over(place).values("job_id"))
     rows = place.jobs.filter(over | Q(phase=JobPhase.PENDING, job_id__in=ids))
-    told = rows.values_list(*place.columns, "explain")
-    return {str(row[0]): LaneJob(*row[:-1])._replace(why=str(row[-1])) for row in told}
+    told = rows.values_list(*place.columns, Value(""), Value(""), Cast("explain", TextField()))
+    return {str(row[0]): LaneJob(*row) for row in told}

@@ -16,7 +16,8 @@ from console.cluster.selectors import SeenNode, seen_nodes
 from console.core import clock, saying
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
-from console.reports.lane_bars import LaneBar, bars_of
+from console.reports.lane_bar import LaneBar
+from console.reports.lane_bars import bars_of
 from console.reports.lane_rows import Place
 from console.reports.lane_window import MOST_MARKS, LaneWindow
 from console.steering.models import (

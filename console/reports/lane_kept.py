@@ -1,0 +1,120 @@
+"""What lanes read again and again of thousands of jobs: kept from one look to the next, and only what has changed read.
+
+Each in the memory of one process, and by what the database itself says of a change: a job's row by its `fingerprint`,
+which the mirror writes with all that a bar shows of it; the end of a run by when it was said last.
+"""
+
+import time
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.db.models import Case, QuerySet, TextField, Value, When
+from django.db.models.functions import Cast
+
+from console.cluster.models import Job
+from console.core import clock
+from console.core.remembered import on_forgetting
+from console.forecasts.models import JobForecast
+
+HeldRow = tuple[Any, ...]
+"""The parts of a `LaneJob` that runs."""
+MOST_KEPT = 16
+FEW = 500
+"""With more changes than this everything is read at once."""
+_held: dict[Any, dict[int, tuple[str, HeldRow]]] = {}
+
+
+def read_held(key: Any, jobs: QuerySet[Job], columns: tuple[str, ...], most: int) -> list[HeldRow] | None:
+    """Of each of these jobs the columns, where it is, and, of one on several nodes, `alloc` as JSON.
+
+    None where there are more than `most`. `key`: the partition, and what else the columns hang on.
+    """
+    marks: list[tuple[int, str]] = list(jobs.values_list("pk", "fingerprint")[: most + 1])
+    if len(marks) > most:
+        return None
+    before = _held.get(key, {})
+    changed = [pk for pk, mark in marks if pk not in before or before[pk][0] != mark]
+    if changed:
+        wanted = jobs if len(changed) > FEW else jobs.filter(pk__in=changed)
+        told = held_columns(wanted, ("pk", "fingerprint", *columns))
+        before = before | {pk: (mark, tuple(row)) for pk, mark, *row in told}
+    # A job that has ended since its mark was read is not there any more.
+    now = {pk: before[pk] for pk, _mark in marks if pk in before}
+    if len(_held) >= MOST_KEPT:
+        _held.clear()
+    # Who looks at an hour of yesterday must not have everything read again by who looks at now.
+    _held[key] = before if len(before) <= 2 * len(now) else now
+    return [row for _mark, row in now.values()]
+
+
+def held_columns(jobs: QuerySet[Job], columns: tuple[str, ...]) -> QuerySet[Job, Any]:
+    """With `several`. Most jobs are on one node: only the others' JSON is read."""
+    alloc = When(on_node="", then=Cast("alloc", TextField()))
+    several = Case(alloc, default=Value(""), output_field=TextField())
+    return jobs.annotate(several=several).values_list(*columns, "on_node", "several")
+
+
+class SaidEnd(NamedTuple):
+    """When the run that began at `start` should end, epoch seconds; nothing of a job that waits."""
+
+    job_id: str
+    submit: int
+    start: int | None
+    low: int | None
+    p50: int | None
+    high: int | None
+
+
+class _Ends(NamedTuple):
+    """`whole_at`: when all were read, by the process's clock. `until`: all that was said before then is known."""
+
+    whole_at: float
+    until: datetime
+    by_job: dict[str, SaidEnd]
+
+
+WHOLE_S = 60
+"""After so long all are read again."""
+LATE = timedelta(minutes=2)
+"""What is written may be seen so much later than it says, and clocks may differ by as much."""
+_ends: dict[int, _Ends] = {}
+
+
+def read_ends(cluster: int) -> Mapping[str, SaidEnd]:
+    """What is forecast of the ends of a cluster's jobs; of one that was submitted again, what was said last."""
+    rows = JobForecast.objects.filter(cluster=cluster).order_by("submit")
+    there, kept, now = rows.filter(ended_at=None), _ends.get(cluster), clock.now()
+    if kept is None or not 0 <= time.monotonic() - kept.whole_at < WHOLE_S or now < kept.until:
+        kept = _Ends(time.monotonic(), now, _said(there.filter(renewed__isnull=False)))
+    else:
+        since = kept.until - LATE
+        # What was said of a job that was put back and waits tells of a run that is over: its `start` is another one.
+        fresh = _said(there.filter(renewed__gte=int(since.timestamp())))
+        kept = _Ends(kept.whole_at, now, _merged(kept.by_job, _said(rows.filter(ended_at__gte=since)), fresh))
+    if len(_ends) >= MOST_KEPT:
+        _ends.clear()
+    _ends[cluster] = kept
+    return kept.by_job
+
+
+def _merged(
+    known: Mapping[str, SaidEnd], closed: Mapping[str, SaidEnd], fresh: Mapping[str, SaidEnd]
+) -> dict[str, SaidEnd]:
+    found = dict(known)
+    for job, said in closed.items():
+        if job in found and found[job].submit == said.submit:
+            del found[job]
+    for job, said in fresh.items():
+        if job not in found or found[job].submit <= said.submit:
+            found[job] = said
+    return found
+
+
+def _said(rows: QuerySet[JobForecast]) -> dict[str, SaidEnd]:
+    told = rows.values_list("job_id", "submit", "start", "end_low", "end_p50", "end_high")
+    return {row[0]: SaidEnd(*row) for row in told}
+
+
+on_forgetting(_held.clear)
+on_forgetting(_ends.clear)
