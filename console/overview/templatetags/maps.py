@@ -192,5 +192,5 @@ def lanes_are_tall(nodes: Sequence[SeenNode], partition: str) -> bool:
     """Whether the lane chart will be as high as it may be: then its place is kept, and nothing moves when it comes."""
     if len(nodes) <= MANY:
         return len(nodes) >= TALL
-    units = {node.unit_in(partition) for node in nodes}
-    return len(units) >= TALL_OF_UNITS or "" in units
+    units = [node.unit_in(partition) for node in nodes]
+    return len(set(units)) + units.count("") >= TALL_OF_UNITS
