@@ -148,7 +148,8 @@
       const { answer } = this.facts || {};
       const left = answer && answer.left_out ? this.words.say("left-out", { n: answer.left_out }) : "";
       const lost = answer && answer.unplaced ? this.words.say("unplaced", { n: answer.unplaced }) : "";
-      return [left, lost, this.words.say("help")].filter(Boolean).join(" ");
+      const help = window.matchMedia("(hover: none)").matches ? this.words.say("help-touch") : this.words.say("help");
+      return [left, lost, help].filter(Boolean).join(" ");
     }
 
     open() { if (this.chosen) window.location.assign(this.address(this.facts.bars[this.chosen.bar].job)); }

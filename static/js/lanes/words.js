@@ -67,7 +67,7 @@
       const bar = facts.bars[index];
       const head = this.say("who", { job: bar.job, name: bar.name, user: bar.user, level: this.level(facts, bar), nodes: this.nodes(facts, bar) });
       const marks = [
-        ...facts.saves.filter((save) => save.bar === index).map((save) => this.say("saved", { at: this.exact(save.at), what: save.what })),
+        ...facts.saves.filter((save) => save.bar === index).map((save) => this.say("saved", { at: this.exact(save.at) })),
         ...facts.stops.filter((stop) => stop.bar === index).map((stop) =>
           this.say(stop.done ? "stopped" : "to-be-stopped", { at: this.exact(stop.at), job: stop.served, user: stop.served_user })),
       ];
