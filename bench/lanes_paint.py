@@ -4,8 +4,10 @@ The data of `bench.web` (10,000 jobs on 1,313 nodes), the console's own gunicorn
 browser's tests find it. The partition's page is opened again and again in a window that has nothing kept; from the
 second time on, it counts. A change of the cluster comes before each. Prints a Markdown table in milliseconds, as the
 browser's own clock has them: from navigation to the page's last byte, to its first contentful paint, to the lanes'
-last byte and to the moment when the canvas was first drawn; and the last two's difference.
+last byte and to the moment when the canvas was first drawn; and the last two's difference. The last column is how long
+the page's own thread was busy until then.
 
+`--against`: another checkout of Giveway (`git worktree add`), of which each opening is measured in turns with it.
 `--home`: a folder that an earlier run has filled, and is filled if it is not there; else it is made and taken away.
 """
 
@@ -17,7 +19,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from bench.web import prepare, server, session_of
+from bench.web import ROOT, prepare, server, session_of
 
 DRAWN = """
 new MutationObserver((_, observer) => {
@@ -30,9 +32,10 @@ TIMES = """() => {
   const page = performance.getEntriesByType("navigation")[0];
   const paint = performance.getEntriesByName("first-contentful-paint")[0];
   const lanes = performance.getEntriesByType("resource").find((each) => each.name.includes("/lanes/?"));
-  return [page.responseEnd, paint.startTime, lanes.responseEnd, window.drawnAt, window.drawnAt - lanes.responseEnd];
+  return [page.responseEnd, paint.startTime, lanes.startTime, lanes.responseEnd, window.drawnAt,
+    window.drawnAt - lanes.responseEnd];
 }"""
-COLUMNS = ("page", "first paint", "lanes' answer", "drawn", "drawn after the answer")
+COLUMNS = ("page", "first paint", "lanes asked", "lanes' answer", "drawn", "drawn after the answer", "busy")
 
 
 def once(browser: Any, address: str, session: str) -> list[float]:
@@ -41,30 +44,43 @@ def once(browser: Any, address: str, session: str) -> list[float]:
     context.add_cookies([{"name": "sessionid", "value": session, "url": address}])
     context.add_init_script(DRAWN)
     page = context.new_page()
+    devtools = context.new_cdp_session(page)
+    devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
     page.goto(f"{address}/partitions/x/")
     page.wait_for_selector("#lanes[data-from]")
+    metrics = {each["name"]: each["value"] for each in devtools.send("Performance.getMetrics")["metrics"]}
     times: list[float] = page.evaluate(TIMES)
     context.close()
-    return times
+    return [*times, 1000 * metrics["TaskDuration"]]
 
 
-def measure(address: str, session: str, rounds: int) -> list[list[float]]:
-    """The times of all openings but the first."""
+def measure(addresses: list[str], session: str, rounds: int) -> list[list[list[float]]]:
+    """For each server the times of all openings but the first, in turns."""
     from django.db.models import F
     from playwright.sync_api import sync_playwright
 
     from console.cluster.models import Cluster
 
-    found = []
+    found: list[list[list[float]]] = [[] for _ in addresses]
     with sync_playwright() as playwright:
         path = os.environ.get("CHROMIUM") or "/usr/bin/chromium"
         browser = playwright.chromium.launch(executable_path=path)
         for _ in range(rounds + 1):
-            os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # playwright runs a loop in this thread
-            Cluster.objects.update(version=F("version") + 1)
-            found.append(once(browser, address, session))
+            for address, times in zip(addresses, found, strict=True):
+                os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # playwright runs a loop in this thread
+                Cluster.objects.update(version=F("version") + 1)
+                times.append(once(browser, address, session))
         browser.close()
-    return found[1:]
+    return [times[1:] for times in found]
+
+
+def report(what: str, found: list[list[float]]) -> None:
+    """A table of one checkout."""
+    print(f"| {len(found)} openings{what} | {' | '.join(COLUMNS)} |")
+    print("|---|" + "--:|" * len(COLUMNS))
+    for name, pick in (("median", statistics.median), ("least", min), ("most", max)):
+        print(f"| {name} | {' | '.join(f'{pick(times):.0f}' for times in zip(*found, strict=True))} |")
+    print()
 
 
 def main() -> None:
@@ -72,6 +88,7 @@ def main() -> None:
     formatter = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=formatter)
     parser.add_argument("--home", type=Path)
+    parser.add_argument("--against", type=Path)
     parser.add_argument("--running", type=int, default=10_000)
     parser.add_argument("--pending", type=int, default=2_000)
     parser.add_argument("--audit", type=int, default=500)
@@ -89,14 +106,13 @@ def main() -> None:
         else:
             prepare(args)
         session = session_of("ada")
-        port = stack.enter_context(server())
+        roots = [ROOT, *([args.against] if args.against else [])]
+        ports = [stack.enter_context(server(root)) for root in roots]
         before = os.getloadavg()[0]
-        found = measure(f"http://127.0.0.1:{port}", session, args.rounds)
+        found = measure([f"http://127.0.0.1:{port}" for port in ports], session, args.rounds)
     print(f"Load {before:.0f} to {os.getloadavg()[0]:.0f} on {os.cpu_count()} processors.\n")
-    print(f"| {args.rounds} openings | {' | '.join(COLUMNS)} |")
-    print("|---|" + "--:|" * len(COLUMNS))
-    for name, pick in (("median", statistics.median), ("least", min), ("most", max)):
-        print(f"| {name} | {' | '.join(f'{pick(times):.0f}' for times in zip(*found, strict=True))} |")
+    for root, times in zip(roots, found, strict=True):
+        report("" if root == ROOT else f", {root.name}", times)
 
 
 if __name__ == "__main__":

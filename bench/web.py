@@ -173,8 +173,8 @@ def session_of(username: str) -> str:
 
 
 @contextmanager
-def server() -> Iterator[int]:
-    """The console's gunicorn on a free port; gone afterwards."""
+def server(root: Path = ROOT) -> Iterator[int]:
+    """The console's gunicorn on a free port, of the code in `root`; gone afterwards."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -185,7 +185,7 @@ def server() -> Iterator[int]:
         "--config=python:console.launch.web",
         f"--bind=127.0.0.1:{port}",
     ]
-    process = subprocess.Popen([sys.executable, *command], cwd=ROOT)
+    process = subprocess.Popen([sys.executable, *command], cwd=root)
     try:
         _wait_for(port, process)
         yield port

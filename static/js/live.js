@@ -212,7 +212,6 @@
   doc.addEventListener("htmx:afterRequest", (event) => { if (event.detail.successful) offline(false); });
 
   doc.addEventListener("DOMContentLoaded", () => {
-    doc.querySelectorAll("[data-needs-script]").forEach((element) => { element.hidden = false; });
     doc.querySelectorAll(".bar nav [aria-current], .tabs [aria-current]").forEach(show);
     announce(doc);
     tellAges();

@@ -18,15 +18,21 @@
     return `${id} ${link.getAttribute("href")}`;
   }
 
+  let stop = null; // the one with the tab key
+
   function rove(current) {
-    stops().forEach((link) => link.setAttribute("tabindex", link === current ? "0" : "-1"));
+    if (stop) stop.setAttribute("tabindex", "-1");
+    stop = current;
+    stop.setAttribute("tabindex", "0");
   }
 
   function settle(focus) {
     const all = stops();
     const kept = all.find((link) => place && key(link) === place);
     const first = kept || all[0];
+    stop = null;
     if (!first) return;
+    all.forEach((link) => link.setAttribute("tabindex", "-1"));
     rove(first);
     if (focus && kept) kept.focus({ preventScroll: true });
   }
@@ -90,5 +96,11 @@
   let inMap = false;
   doc.addEventListener("htmx:beforeSwap", () => { inMap = Boolean(doc.activeElement && doc.activeElement.closest(STOPS)); });
   doc.addEventListener("htmx:afterSwap", () => { settle(inMap); if (!inMap) tell(null); });
-  doc.addEventListener("DOMContentLoaded", () => { settle(false); tell(null); });
+  /* A thousand links: when the page has been drawn, or when the tab key asks for them. */
+  const begin = () => { if (!stop) settle(false); };
+  doc.addEventListener("keydown", begin, { capture: true, once: true });
+  doc.addEventListener("DOMContentLoaded", () => {
+    tell(null);
+    (window.requestIdleCallback || window.setTimeout)(begin);
+  });
 })();

@@ -21,6 +21,16 @@
     before = form ? written(form) : null;
   }
 
+  /* On a phone the bar is folded (css/parts.css): what changes unfolds all of it, and so does a field that is wrong. */
+  let unfolded = false;
+  function foldBar(folded) {
+    const bar = doc.querySelector(".save-bar");
+    if (!bar) return;
+    unfolded = !folded;
+    bar.classList.toggle("unfolded", unfolded);
+    bar.querySelector(".bar-more").setAttribute("aria-expanded", String(unfolded));
+  }
+
   function unfold() {
     const at = location.hash && doc.getElementById(location.hash.slice(1));
     if (at && at.tagName === "DETAILS") at.open = true;
@@ -49,10 +59,16 @@
     if (event.detail.xhr.getResponseHeader("HX-Redirect")) saved = true;
   });
   doc.addEventListener("htmx:afterSettle", (event) => {
-    if (event.detail.target && event.detail.target.id === "policy-form") remember();
+    if (!event.detail.target || event.detail.target.id !== "policy-form") return;
+    remember();
+    foldBar(!unfolded && !doc.querySelector(".save-bar.unfolded"));
   });
+  doc.addEventListener("toggle", (event) => { if (event.target.id === "bar-now") foldBar(!event.target.open); }, true);
+  doc.addEventListener("invalid", (event) => { if (event.target.closest(".save-bar")) foldBar(false); }, true);
+  doc.addEventListener("click", (event) => { if (event.target.closest(".bar-more")) foldBar(unfolded); });
   addEventListener("pageshow", () => { saved = false; });
 
   remember();
   unfold();
+  foldBar(!doc.querySelector(".save-bar.unfolded"));
 })();

@@ -77,6 +77,7 @@ def look(page: Page, views: Iterable[tuple[Any, int]] = VIEWS) -> list[str]:
     """Everything that is wrong with the page in each of the views, without loading it again."""
     found: list[str] = []
     page.wait_for_load_state()  # a click has led here
+    page.wait_for_selector(".after-lanes", state="detached")
     for scheme, width in views:
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         page.set_viewport_size({"width": width, "height": 900})

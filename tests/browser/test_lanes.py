@@ -133,6 +133,32 @@ def test_an_answer_that_takes_longer_than_the_chart_looks_again_comes_all_the_sa
     assert ada.evaluate("window.givenUp") == 0, "nothing was given up for the same question"
 
 
+def test_the_first_answer_is_asked_for_once_and_the_rest_of_the_page_comes_after_it(
+    house: House, ada: Page, at: At
+) -> None:
+    ada.goto(at("/partitions/x/"))
+    expect(ada.locator("#lanes")).to_have_attribute("data-bars", re.compile(r"\d+"))
+    asked = ada.evaluate(
+        """performance.getEntriesByType('resource').filter(each => each.name.includes('/lanes/?'))
+            .map(each => each.initiatorType)"""
+    )
+    assert asked[:1] == ["link"] and asked.count("link") == 1
+    assert (
+        ada.evaluate("performance.getEntriesByName(document.querySelector('[data-lanes-first]').href).length")
+        == 1
+    )
+    expect(ada.locator(".after-lanes")).to_have_count(0)
+    expect(ada.locator("[data-map] .cells").first).to_be_visible()
+
+
+def test_where_lanes_do_not_come_the_rest_of_the_page_does(house: House, ada: Page, at: At) -> None:
+    ada.route("**/api/v1/partitions/x/lanes/**", lambda route: route.fulfill(status=500))
+    ada.goto(at("/partitions/x/"))
+    expect(ada.locator(".lanes-told")).to_contain_text("could not be read just now")
+    expect(ada.locator(".after-lanes")).to_have_count(0)
+    expect(ada.locator("[data-map] .cells").first).to_be_visible()
+
+
 def test_what_is_new_comes_by_itself(lanes: Locator, house: House) -> None:
     now = int(clock.now().timestamp())
     factories.make_running_job(house.cluster, "95", start=now - 60)

@@ -16,6 +16,43 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 At = Callable[[str], str]
 
 
+def test_on_a_phone_the_bar_is_one_line_and_a_button_until_it_is_touched(
+    people: Sim, page: Page, at: At, page_faults: list[str]
+) -> None:
+    people.policy(levels=LEVELS, user_overrides={}, enforcement="enforce")
+    page.set_viewport_size({"width": 390, "height": 844})
+    enter(page.context, at(""), User.objects.get(username="dave"))
+    page.goto(at("/partitions/x/policy/"))
+    bar, reason = page.locator(".save-bar"), page.get_by_label("Reason")
+    save, more = page.get_by_role("button", name="Put in force"), bar.get_by_role("button", name="More")
+    expect(more).to_have_attribute("aria-expanded", "false")
+    box = bar.bounding_box()
+    assert box and box["height"] <= 0.15 * 844
+    for touched in (save, more):
+        seen = touched.bounding_box()
+        assert seen and seen["height"] >= 43.5
+    expect(save).to_be_in_viewport()
+    expect(reason).to_be_hidden()
+    more.click()
+    expect(reason).to_be_in_viewport()
+    expect(bar.get_by_role("button", name="Show what would change")).to_be_in_viewport()
+    more.click()
+    expect(reason).to_be_hidden()
+    page.get_by_label("From score, 1").fill("77")
+    line = page.locator("#bar-now > summary")
+    expect(line).to_contain_text("1 change.")
+    expect(reason).to_be_hidden()
+    box = bar.bounding_box()
+    assert box and box["height"] <= 0.15 * 844
+    save.click()
+    expect(reason).to_be_focused()
+    more.click()
+    line.click()
+    expect(page.locator("#bar-now .changes")).to_be_in_viewport()
+    expect(reason).to_be_in_viewport()
+    assert page_faults == []
+
+
 @pytest.mark.parametrize("width", [1440, 390])
 def test_a_change_is_told_in_the_bar_and_not_lost_unasked(
     people: Sim, page: Page, at: At, page_faults: list[str], width: int

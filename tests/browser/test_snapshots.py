@@ -90,6 +90,7 @@ def picture(page: Page, address: str) -> Image.Image:
     if page.locator("#lanes").count():
         expect(page.locator("#lanes[data-bars]")).to_be_visible()
     page.wait_for_load_state("networkidle")
+    expect(page.locator(".after-lanes")).to_have_count(0)
     page.evaluate("document.fonts.ready.then(() => new Promise(requestAnimationFrame))")
     return Image.open(io.BytesIO(page.screenshot(animations="disabled"))).convert("RGB")
 

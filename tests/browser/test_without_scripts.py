@@ -106,6 +106,8 @@ def test_tables_are_filtered_paged_and_read_and_the_log_is_exported(people: Sim,
     plain.goto(at("/partitions/x/"))
     now = plain.locator("#partition-now")
     expect(plain.locator("[data-pause]")).to_be_hidden()
+    expect(plain.locator("#lanes")).to_be_hidden()
+    expect(plain.locator("[data-map] .cells").first).to_be_visible()
     expect(now.get_by_role("link", name="559", exact=True)).to_have_count(0)
     now.get_by_role("link", name="Next").first.click()
     expect(now.get_by_role("link", name="559", exact=True)).to_have_count(1)

@@ -9,6 +9,9 @@ from tests.test_project.repository import ROOT
 
 VENDOR = ROOT / "static" / "vendor"
 MANIFEST = json.loads((VENDOR / "manifest.json").read_text())
+CSS = ROOT / "static" / "css"
+HOOKS = {"group", "lanes-all", "needs-nothing", "tasks-asked", "time", "what-if-answer"}
+"""Classes by which scripts, tests or other parts of a page find something; nothing is drawn by them."""
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -46,6 +49,33 @@ def test_the_style_sheet_needs_nothing_but_its_own_files() -> None:
         assert ElementTree.parse(VENDOR / "tabler" / reference.strip('"')).getroot().tag == f"{SVG}svg"
     assert "@import" not in css
     assert "sourceMappingURL" not in css
+
+
+def classes_of(css: str) -> set[str]:
+    return set(re.findall(r"\.([A-Za-z_-][\w-]*)", css))
+
+
+def test_every_class_of_a_page_is_in_a_style_sheet() -> None:
+    """One of Tabler's is there only if deploy/frontend/classes.txt names it."""
+    known = classes_of((VENDOR / "tabler" / "tabler.min.css").read_text())
+    known |= classes_of("".join(path.read_text() for path in CSS.glob("*.css")))
+    used = set()
+    for path in (ROOT / "templates").rglob("*.html"):
+        page = re.sub(r"\{%.*?%\}|\{\{.*?\}\}", "…", path.read_text(), flags=re.DOTALL)
+        used |= {
+            name for said in re.findall(r'class="([^"]*)"', page) for name in said.split() if "…" not in name
+        }
+    assert len(used) > 150
+    assert used - known - HOOKS == set()
+
+
+def test_of_the_style_sheet_only_what_pages_use_is_kept() -> None:
+    css = (VENDOR / "tabler" / "tabler.min.css").read_text()
+    lines = (ROOT / "deploy" / "frontend" / "classes.txt").read_text().splitlines()
+    wanted = [line for line in lines if line and not line.startswith("#")]
+    assert wanted == sorted(wanted)
+    rules = re.findall(r"(?<=[{};])([^{};@]+)\{", re.sub(r":not\([^()]*\)|\"[^\"]*\"", "", css))
+    assert len(rules) > 200 and classes_of(",".join(rules)) == set(wanted)
 
 
 def test_the_sprite_has_the_icons_of_the_list() -> None:

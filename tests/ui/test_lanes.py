@@ -5,6 +5,8 @@ from pathlib import Path
 
 from django.test import Client
 
+from console.core import clock
+from tests import factories
 from tests.markup import flat
 from tests.ui.conftest import House, SignedIn
 
@@ -32,6 +34,39 @@ def test_the_chart_knows_its_address_and_its_levels(house: House, ada: Client) -
     for script in SCRIPTS.glob("*.js"):
         assert f"js/lanes/{script.name}" in page
     assert "js/lanes/" not in ada.get("/jobs/").content.decode()
+
+
+def test_the_head_has_the_first_answer_asked_for(house: House, ada: Client) -> None:
+    head = page_of(ada).partition("</head>")[0]
+    [(address, start, end)] = re.findall(
+        r'<link rel="preload" as="fetch" crossorigin data-lanes-first href="([^"?]+)\?from=(\d+)&amp;to=(\d+)">',
+        head,
+    )
+    assert address == "/api/v1/partitions/x/lanes/"
+    now = clock.now().timestamp()
+    assert int(start) % 300 == int(end) % 300 == 0
+    assert 3600 <= now - int(start) < 3900 and 3600 - 1 <= int(end) - now < 3900
+    assert head.index("data-lanes-first") < head.index("<script"), "before all scripts"
+    assert 'rel="preload"' not in ada.get("/jobs/").content.decode()
+
+
+def lane_box(client: Client) -> str:
+    found = re.search(r'<div class="(lanes-box[^"]*)">', page_of(client))
+    assert found
+    return found[1]
+
+
+def test_where_lanes_fill_the_chart_its_place_is_kept(house: House, ada: Client) -> None:
+    assert lane_box(ada) == "lanes-box", "two lanes are lower"
+    for i in range(12):
+        factories.make_node(house.cluster, f"b{i:02d}")
+    assert lane_box(ada) == "lanes-box tall"
+    for i in range(60):
+        factories.make_node(house.cluster, f"c{i:02d}")
+    house.cluster.nodes.update(unit="leaf1")
+    assert lane_box(ada) == "lanes-box", "many nodes of one unit are one lane"
+    house.cluster.nodes.filter(name__startswith="c").update(unit="")
+    assert lane_box(ada) == "lanes-box tall", "those in no unit are not"
 
 
 def test_a_part_of_the_page_has_no_chart(house: House, ada: Client) -> None:

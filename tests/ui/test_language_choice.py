@@ -3,7 +3,9 @@
 import re
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
+from django.utils import translation
 
 from console.accounts.models import User
 from tests.markup import flat
@@ -60,6 +62,18 @@ def test_the_accounts_choice_comes_before_cookie_and_browser(house: House, signe
     page = flat(elsewhere.get("/", headers={"Accept-Language": "en"}))
     assert f"<h1>{TITLES[CHINESE]}</h1>" in page and 'lang="zh-hans" aria-pressed="true"' in page
     assert language_of(signed_in("otto")) == ENGLISH
+
+
+@pytest.mark.parametrize("name", ["400", "403", "403_csrf", "404", "500", "503"])
+def test_what_is_said_instead_of_a_page_names_its_language(name: str) -> None:
+    with translation.override(CHINESE):
+        page = render_to_string(f"{name}.html", {"exception": ""})
+    assert f'<html lang="{CHINESE}"' in page
+
+
+def test_the_documents_of_the_api_are_english_and_say_so(house: House, ada: Client) -> None:
+    page = ada.get("/api/docs/", headers={"Accept-Language": "zh-CN"}).content.decode()
+    assert '<html lang="en">' in page
 
 
 def test_no_choice_at_all_leaves_it_to_the_browser(house: House, ada: Client) -> None:

@@ -1,7 +1,7 @@
 """The bars of the node map and the columns of plots. They are written here and not in a template: a page has a
 thousand pieces of them, so each bar is one piece of text, and what comes from the cluster is escaped once."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -12,6 +12,7 @@ from django.http import QueryDict
 from django.urls import get_script_prefix, reverse
 from django.utils.safestring import SafeString
 
+from console.cluster.selectors import SeenNode
 from console.core import clock
 from console.core.markup import job_address, text
 from console.core.resaying import resay
@@ -167,3 +168,29 @@ def _columns(plot: Plot) -> Iterator[str]:
 def server_time() -> int:
     """What time it is, epoch seconds: a reader's own clock may be wrong."""
     return int(clock.now().timestamp())
+
+
+FIRST_S = 1800
+"""The chart's first view reaches so far back and ahead, and its question as far again: `js/lanes/source.js`."""
+ROUND_S = 300
+
+
+@register.simple_tag
+def first_lanes() -> str:
+    """What the lane chart asks for first, so that the page's head can have it asked at once."""
+    now = int(clock.now().timestamp())
+    start, end = now - 2 * FIRST_S, now + 2 * FIRST_S
+    return f"from={start // ROUND_S * ROUND_S}&to={-(-end // ROUND_S) * ROUND_S}"
+
+
+MANY, TALL, TALL_OF_UNITS = 64, 14, 19
+"""With more nodes than `MANY` each unit is one lane; so many lanes fill the chart (`js/lanes/units.js`, `data.js`)."""
+
+
+@register.filter
+def lanes_are_tall(nodes: Sequence[SeenNode], partition: str) -> bool:
+    """Whether the lane chart will be as high as it may be: then its place is kept, and nothing moves when it comes."""
+    if len(nodes) <= MANY:
+        return len(nodes) >= TALL
+    units = [node.unit_in(partition) for node in nodes]
+    return len(set(units)) + units.count("") >= TALL_OF_UNITS

@@ -7,6 +7,8 @@
   const DRAG_PX = 4;
   const SECOND_MS = 1000;
   const ZOOM = 1.25;
+  const AFTER_MS = 50; // the frame is on the screen by then
+  const LONGEST_MS = 1500;
 
   class Chart {
     constructor(root) {
@@ -75,7 +77,10 @@
       return index < 0 ? null : this.facts.first.get(index) || null;
     }
 
-    failed(gone) { this.line.textContent = this.words.say(gone ? "gone" : "failed"); }
+    failed(gone) {
+      this.line.textContent = this.words.say(gone ? "gone" : "failed");
+      layOutTheRest();
+    }
 
     paint() {
       this.colours = chart.colours(this.canvas, this.root);
@@ -84,7 +89,8 @@
 
     resize() {
       const width = this.box.clientWidth;
-      const content = (this.facts ? this.facts.height : 0) + chart.AXIS_PX;
+      // Until facts are there it is as high as the page has it: what is below shall not jump.
+      const content = this.facts ? this.facts.height + chart.AXIS_PX : this.box.clientHeight;
       const most = Math.min(width < NARROW_PX ? 260 : 460, window.innerHeight * 0.5);
       const height = Math.round(Math.max(120, Math.min(content, most)));
       this.root.querySelector(".lanes-all").style.height = `${Math.max(content, height)}px`;
@@ -115,6 +121,7 @@
       this.drawing.frame(this.facts, this.view, this.colours, this.words, this.chosen);
       const { from, span, follow } = this.view;
       Object.assign(this.root.dataset, { from: Math.round(from), span: Math.round(span), follow });
+      layOutTheRest();
     }
 
     moved() {
@@ -141,7 +148,8 @@
       const { answer } = this.facts || {};
       const left = answer && answer.left_out ? this.words.say("left-out", { n: answer.left_out }) : "";
       const lost = answer && answer.unplaced ? this.words.say("unplaced", { n: answer.unplaced }) : "";
-      return [left, lost, this.words.say("help")].filter(Boolean).join(" ");
+      const help = window.matchMedia("(hover: none)").matches ? this.words.say("help-touch") : this.words.say("help");
+      return [left, lost, help].filter(Boolean).join(" ");
     }
 
     open() { if (this.chosen) window.location.assign(this.address(this.facts.bars[this.chosen.bar].job)); }
@@ -306,8 +314,18 @@
     }
   }
 
-  document.addEventListener("DOMContentLoaded", () => {
-    const root = document.getElementById("lanes");
-    if (root) window.setTimeout(() => new Chart(root), 0); // after live.js has shown what needs scripts
-  });
+  /* What is below the chart waits for its first frame (css/lanes.css), but not long, and not for it when somebody goes
+     there or something new is put there. */
+  const rest = document.querySelector(".after-lanes");
+  let waits = rest !== null;
+  const layOut = () => { rest.classList.remove("after-lanes"); waits = false; };
+  function layOutTheRest() { if (waits) window.setTimeout(layOut, AFTER_MS); }
+  if (rest) {
+    ["htmx:beforeSwap", "scroll", "keydown", "pointerdown"].forEach((name) =>
+      document.addEventListener(name, layOut, { capture: true, once: true, passive: true }));
+    window.setTimeout(layOut, window.location.hash ? 0 : LONGEST_MS);
+  }
+
+  const root = document.getElementById("lanes"); // the page is read: this script is deferred
+  if (root) new Chart(root);
 })();

@@ -9,6 +9,13 @@
   const SETTLE_MS = 150;
   const LONGEST_S = 8 * 86400 - 7200;
 
+  /* What the page's own head asks for (`rel=preload`), in the server's time. */
+  function asked() {
+    const link = document.querySelector("link[data-lanes-first]");
+    const query = new URLSearchParams(link ? new URL(link.href).search : "");
+    return query.has("from") ? { from: Number(query.get("from")), to: Number(query.get("to")) } : null;
+  }
+
   chart.Source = class {
     /* `take(answer)` is given what is new; `fail(gone)` hears that there is no answer, or none for us any more. */
     constructor(address, take, fail) {
@@ -47,9 +54,12 @@
       this.fail(gone);
     }
 
-    /* Half a window more on both sides, on round moments: so whoever looks at the same asks for the same. */
+    /* Half a window more on both sides, on round moments: so whoever looks at the same asks for the same. The first
+       question is the one that the page has had asked while it was read itself. */
     window() {
       const { from, span } = this.view;
+      const early = this.loaded ? null : asked();
+      if (early && early.from <= from && early.to >= from + span) return early;
       const beside = Math.min(span / 2, (LONGEST_S - span) / 2);
       const step = span > 7200 ? 1800 : 300;
       return { from: Math.floor((from - beside) / step) * step, to: Math.ceil((from + span + beside) / step) * step };

@@ -86,6 +86,6 @@
       }
     });
     rows.filter((row) => row.unit).forEach((row) => { row.unit.steps = chart.busySteps(facts, row.unit.places); });
-    return Object.assign(facts, { rows, height: top, rowOfLane, inUnits });
+    return Object.assign(facts, { rows, height: top, rowOfLane });
   };
 })();

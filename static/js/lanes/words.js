@@ -13,10 +13,19 @@
       root.querySelectorAll("[data-say]").forEach((each) => { this.said[each.dataset.say] = each.textContent.trim(); });
       this.now = this.said.now;
       this.clock = new Intl.DateTimeFormat(language(), { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
-      this.day = new Intl.DateTimeFormat(language(), { month: "short", day: "numeric" });
-      this.full = new Intl.DateTimeFormat(language(), { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
       const zone = new Intl.DateTimeFormat(language(), { timeZoneName: "short" }).formatToParts(new Date());
       this.zone = (zone.find((part) => part.type === "timeZoneName") || { value: "" }).value;
+    }
+
+    /* Made when they are needed: each takes some milliseconds, and the first frame waits. */
+    get day() {
+      return (this.days ??= new Intl.DateTimeFormat(language(), { month: "short", day: "numeric" }));
+    }
+
+    get full() {
+      return (this.whole ??= new Intl.DateTimeFormat(language(), {
+        month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23",
+      }));
     }
 
     moment(at, days = false) { return (days ? this.day : this.clock).format(at * 1000); }
@@ -58,7 +67,7 @@
       const bar = facts.bars[index];
       const head = this.say("who", { job: bar.job, name: bar.name, user: bar.user, level: this.level(facts, bar), nodes: this.nodes(facts, bar) });
       const marks = [
-        ...facts.saves.filter((save) => save.bar === index).map((save) => this.say("saved", { at: this.exact(save.at), what: save.what })),
+        ...facts.saves.filter((save) => save.bar === index).map((save) => this.say("saved", { at: this.exact(save.at) })),
         ...facts.stops.filter((stop) => stop.bar === index).map((stop) =>
           this.say(stop.done ? "stopped" : "to-be-stopped", { at: this.exact(stop.at), job: stop.served, user: stop.served_user })),
       ];
