@@ -9,15 +9,15 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from console.accounts.rules import once
+from console.accounts.rules import is_signed_in, once
 from console.cluster.models import Cluster, ClusterPartition, JobPhase
 from console.cluster.selectors import SeenNode, alike
-from console.core import clock
+from console.core import clock, kept_queries
 from console.overview.nodemap import share
 from console.overview.openplans import OpenPlan, open_plans_of
 from console.overview.plots import Plot
 from console.partitions.models import Partition
-from console.partitions.selectors import policy_of, visible_partitions
+from console.partitions.selectors import all_partitions, policy_of
 from console.reports.seen import Seen, level_field, see
 from console.steering.models import OPEN_STATES, STOP_KINDS, ActionState, Plan, PlannedAction
 from scheduler.model.policy import PartitionPolicy
@@ -118,11 +118,12 @@ def listed_partitions(user: Any) -> list[Partition]:
     Asked once per request: the frame's navigation needs them, and most pages do.
     """
 
-    def ask() -> list[Partition]:
-        seen = ClusterPartition.objects.filter(cluster=OuterRef("cluster"), name=OuterRef("name"))
-        return list(visible_partitions(user).annotate(slurm_state=Subquery(seen.values("state")[:1])))
+    return once(user, "listed partitions", lambda: kept_queries.rows(_listed) if is_signed_in(user) else [])
 
-    return once(user, "listed partitions", ask)
+
+def _listed() -> QuerySet[Partition]:
+    seen = ClusterPartition.objects.filter(cluster=OuterRef("cluster"), name=OuterRef("name"))
+    return all_partitions().annotate(slurm_state=Subquery(seen.values("state")[:1]))
 
 
 def partition_states(

@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from console.accounts.permissions import Permission
 from console.accounts.rules import is_administrator
 from console.cluster.models import Job
-from console.core import clock
+from console.core import clock, kept_queries
 from console.core.saying import names
 from console.partitions.models import Partition
 from console.partitions.selectors import administered_partitions
@@ -185,12 +185,24 @@ def numbers_to_decide(user: Any, cluster_name: str) -> Counter[str]:
 
     Tasks of one array count once. Every page shows it.
     """
+    plans, requests = user.has_perm(Permission.PLAN_DECIDE), user.has_perm(Permission.REQUEST_DECIDE)
+    where = None if is_administrator(user) else administered_partitions(user)
+    found = kept_queries.rows(_to_decide, cluster_name, plans, requests, where)
+    return Counter(kind for kind, _partition, _array in found)
+
+
+def _to_decide(
+    cluster_name: str, plans: bool, requests: bool, where: frozenset[int] | None
+) -> QuerySet[Any, Any]:
+    """Rows of what waits: plans in the partitions `where` (None: everywhere), and requests."""
     kind = partial(Value, output_field=CharField())
     rows: QuerySet[Any, Any] = Plan.objects.none().values_list(kind("plans"), "partition", "job_id")
-    if user.has_perm(Permission.PLAN_DECIDE):
-        asked = waiting_for(user, cluster_name).order_by()
-        rows = asked.values_list(kind("plans"), "partition", GROUP).distinct()
-    if user.has_perm(Permission.REQUEST_DECIDE):
+    if plans:
+        asked = asked_plans().filter(
+            cluster__name=cluster_name, partition__in=_partitions(cluster_name, where)
+        )
+        rows = asked.order_by().values_list(kind("plans"), "partition", GROUP).distinct()
+    if requests:
         waiting = UrgencyRequest.objects.filter(
             state=RequestState.WAITING, project__cluster__name=cluster_name
         )
@@ -199,15 +211,17 @@ def numbers_to_decide(user: Any, cluster_name: str) -> Counter[str]:
         rows = rows.union(
             waiting.order_by().values_list(*named), proposed.order_by().values_list(*named), all=True
         )
-    return Counter(kind for kind, _partition, _array in rows)
+    return rows
 
 
 def decided_partitions(user: Any, cluster_name: str) -> QuerySet[Partition, str]:
     """The names of the partitions whose plans an account decides on: `PLAN_DECIDE`, for a list."""
+    return _partitions(cluster_name, None if is_administrator(user) else administered_partitions(user))
+
+
+def _partitions(cluster_name: str, where: frozenset[int] | None) -> QuerySet[Partition, str]:
     rows = Partition.objects.filter(cluster__name=cluster_name)
-    if not is_administrator(user):
-        rows = rows.filter(pk__in=administered_partitions(user))
-    return rows.values_list("name", flat=True)
+    return (rows if where is None else rows.filter(pk__in=where)).values_list("name", flat=True)
 
 
 def decided_lately(user: Any, cluster_name: str, most: int) -> Sequence[Plan]:
