@@ -1,4 +1,4 @@
-"""What follows how well forecasts lately did: the ends of intervals, and the share of the learned weights.
+"""What follows how well forecasts lately did: the ends of intervals, and the mixture that serves.
 
 Ends: each is a quantile of the job's distribution; whenever a job ends, the level of the quantile moves
 against the error (adaptive conformal inference), so that in the long run the promised share lies beyond it, whatever
@@ -13,18 +13,19 @@ import numpy as np
 
 from scheduler.forecast.facts import Owner
 from scheduler.forecast.history import Floats
+from scheduler.forecast.mixture import MIXTURES
 
 AIMS = np.array([0.05, 0.1, 0.9, 0.95])
 """The shares of jobs that are to end before `low`, `p10`, `p90` and `high`."""
 PACE = 0.002
-SHARES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
-"""How much of a mixture the weights of `features.PRIOR` make; the learned ones make the rest."""
-MEMORY = 300
+MEMORY = 1_000
 """Jobs: what ended so many jobs ago counts 1 / e."""
 OWN_MEMORY = 80
 """The same of the jobs of one owner."""
 BEFORE_OWN = 30
 """What is known of everybody counts as so many jobs of the owner."""
+CAUTION = 1.5
+"""Another mixture serves only where it is better by so many standard errors: choosing by chance costs more."""
 
 
 @dataclass(slots=True)
@@ -44,50 +45,76 @@ class Levels:
 
 
 @dataclass(slots=True)
+class Tally:
+    """By how much each mixture has lately been better than the first: sums, sums of squares, and of how many jobs."""
+
+    sums: Floats = field(default_factory=lambda: np.zeros(len(MIXTURES)))
+    squares: Floats = field(default_factory=lambda: np.zeros(len(MIXTURES)))
+    jobs: float = 0.0
+
+    def add(self, better: Floats, memory: float) -> None:
+        """One more job; what is there fades."""
+        fades = float(np.exp(-1 / memory))
+        self.sums = self.sums * fades + better
+        self.squares = self.squares * fades + better**2
+        self.jobs = self.jobs * fades + 1
+
+    def document(self) -> list[float]:
+        """What `read` reads."""
+        return [*self.sums.tolist(), *self.squares.tolist(), self.jobs]
+
+    @classmethod
+    def read(cls, document: Mapping[str, object], key: str) -> Self:
+        """Of a JSON document. Raises `ValueError`."""
+        values = read_floats(document, key, 2 * len(MIXTURES) + 1)
+        if (values[len(MIXTURES) :] < 0).any():
+            raise ValueError(f"squares and jobs in {key} must not be negative")
+        return cls(values[: len(MIXTURES)], values[len(MIXTURES) : -1], float(values[-1]))
+
+
+@dataclass(slots=True)
 class Success:
-    """The recent figure of each of `SHARES`, of all jobs and of those of each owner.
+    """How well each of `MIXTURES` lately forecast, for all jobs and for those of each owner.
 
     Whose jobs follow a habit that the weights have not learned is forecast by what did well for these jobs, and a user
     with very many of them decides for the others only while they have no past.
     """
 
-    gained: Floats = field(default_factory=lambda: np.zeros(len(SHARES)))
-    jobs: float = 0.0
-    owners: dict[Owner, Floats] = field(default_factory=dict)
+    everybody: Tally = field(default_factory=Tally)
+    owners: dict[Owner, Tally] = field(default_factory=dict)
 
     def best(self, owner: Owner) -> int:
-        """The index of the share that did best; the middle one before anything has ended."""
-        if not self.jobs:
-            return len(SHARES) // 2
-        own = self.owners.get(owner, 0.0)
-        return int((own + BEFORE_OWN * self.gained / self.jobs).argmax())
+        """The index of the mixture that serves: the first one, unless another is surely better."""
+        if not self.everybody.jobs:
+            return 0
+        own = self.owners.get(owner) or Tally()
+        shared, jobs = BEFORE_OWN / self.everybody.jobs, own.jobs + BEFORE_OWN
+        mean = (own.sums + shared * self.everybody.sums) / jobs
+        square = (own.squares + shared * self.everybody.squares) / jobs
+        return int((mean - CAUTION * np.sqrt(square / jobs)).argmax())
 
     def ended(self, owner: Owner, points: Floats, truth: float) -> None:
-        """A job for which the shares forecast these points ran so long (all log seconds)."""
+        """A job for which the mixtures forecast these points ran so long (all log seconds)."""
         figures = np.exp(-np.abs(points - truth))
-        self.gained = self.gained * np.exp(-1 / MEMORY) + figures
-        self.jobs = self.jobs * float(np.exp(-1 / MEMORY)) + 1
-        self.owners[owner] = self.owners.get(owner, 0.0) * np.exp(-1 / OWN_MEMORY) + figures
+        better = figures - figures[0]
+        self.everybody.add(better, MEMORY)
+        self.owners.setdefault(owner, Tally()).add(better, OWN_MEMORY)
 
     def document(self) -> dict[str, object]:
         """What `read` reads."""
-        owners = [[*owner, gained.tolist()] for owner, gained in self.owners.items()]
-        return {"success": [*self.gained.tolist(), self.jobs], "owners": owners}
+        owners = [[*owner, tally.document()] for owner, tally in self.owners.items()]
+        return {"success": self.everybody.document(), "owners": owners}
 
     @classmethod
     def read(cls, document: Mapping[str, object]) -> Self:
         """Of a JSON document. Raises `ValueError`."""
-        values, rows = document.get("success"), document.get("owners", [])
-        if isinstance(values, list) and len(values) == len(SHARES):
-            # Of before owners were looked at: the jobs were not counted.
-            values = [*values, MEMORY if any(values) else 0]
-        *gained, jobs = read_floats({"success": values}, "success", len(SHARES) + 1)
-        owners: dict[Owner, Floats] = {}
+        owners: dict[Owner, Tally] = {}
+        rows = document.get("owners", [])
         for row in rows if isinstance(rows, list) else [rows]:
             if not isinstance(row, list) or len(row) != 3 or not all(isinstance(key, str) for key in row[:2]):
                 raise ValueError("an owner must be two texts and numbers")
-            owners[row[0], row[1]] = read_floats({"owners": row[2]}, "owners", len(SHARES))
-        return cls(np.array(gained), float(jobs), owners)
+            owners[row[0], row[1]] = Tally.read({"owners": row[2]}, "owners")
+        return cls(Tally.read(document, "success"), owners)
 
 
 def read_floats(document: Mapping[str, object], key: str, size: int) -> Floats:

@@ -15,6 +15,12 @@ from scheduler.forecast.history import Floats
 
 WIDTHS = np.array([0.02, 0.25, 1.0])
 """Log seconds: the same again, about the same, of that order."""
+SHARPNESS = (1.0, 0.7, 1.5)
+"""The learned weights, raised to these powers: as they are, less sure of themselves, and surer."""
+MIXTURES = np.array(
+    [[0.9, 0, 0, 0.1], [0.5, 0, 0, 0.5], [0, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]]
+)  # fmt: skip
+"""What may serve: a share of the learned weights with each `SHARPNESS`, and, last, of `features.PRIOR`."""
 
 
 class Pairs:
@@ -88,6 +94,16 @@ def figure_of(
     if width == 1:
         return np.asarray((1 + distance) * plain / 2)
     return np.asarray((plain - np.float32(width) * fade) / np.float32(1 - width * width))
+
+
+def sharpened(weights: Floats, power: float) -> Floats:
+    """(jobs, atoms, widths): the weights of atoms raised to a power; how an atom divides among its widths stays."""
+    if power == 1:
+        return weights
+    of_atom = weights.sum(axis=2, keepdims=True)
+    powers = np.where(of_atom > 0, of_atom, 1) ** power * (of_atom > 0)
+    scaled = weights * (powers / np.where(of_atom > 0, of_atom, 1))
+    return np.asarray(scaled / powers.sum(axis=1, keepdims=True))
 
 
 def densities(distance: Floats) -> Floats:

@@ -8,17 +8,17 @@ from typing import Self
 
 import numpy as np
 
-from scheduler.forecast.calibration import SHARES, Levels, Success, read_floats
+from scheduler.forecast.calibration import Levels, Success, read_floats
 from scheduler.forecast.facts import MOST_S, EndedJob, Forecast, JobFacts, Owner
 from scheduler.forecast.features import Atoms, atoms_of
 from scheduler.forecast.history import Floats, PastView, RunHistory, log_s
-from scheduler.forecast.mixture import Mixtures, Pairs
+from scheduler.forecast.mixture import MIXTURES, SHARPNESS, Mixtures, Pairs, sharpened
 from scheduler.forecast.training import FEWEST, PASSES, lessons, train
 from scheduler.forecast.weighing import RATE, Networks
 
-SCHEMA = "giveway.runtime-model/2"
-OLD_SCHEMA = "giveway.runtime-model/1"
-"""One network, and everybody's success only. It is still read."""
+SCHEMA = "giveway.runtime-model/3"
+OLD_SCHEMAS = frozenset({"giveway.runtime-model/1", "giveway.runtime-model/2"})
+"""They are still read, without the success of their mixtures, which were others; the first has one network."""
 LEARNED_FROM = 0.85
 """Share of the lessons that the first training sees; the rest sets the levels and the shares, and is learned then."""
 RENEWED = (0.1, 0.7, 9.0, 0.05, 19.0)
@@ -28,10 +28,12 @@ FAR = 1 - 1e-4
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A distribution and, for each of `SHARES`, the middle forecast; `best`: the share that serves."""
+    """A distribution and, for each of `MIXTURES`, the middle forecast; `best`: the one that serves.
 
-    network: Floats
-    prior: Floats
+    `parts`: the learned weights by `SHARPNESS`, and the fixed ones.
+    """
+
+    parts: Sequence[Floats]
     atoms: Atoms
     pairs: Pairs
     points: Floats
@@ -43,9 +45,9 @@ class _Seen:
         return float(self.points[self.best])
 
     def mixtures(self) -> Mixtures:
-        share = SHARES[self.best]
-        weights = (1 - share) * self.network + share * self.prior
-        return Mixtures(self.pairs, weights, self.atoms.limit)
+        shares = zip(MIXTURES[self.best], self.parts, strict=True)
+        weights = sum(share * weights for share, weights in shares if share)
+        return Mixtures(self.pairs, np.asarray(weights), self.atoms.limit)
 
 
 class Model:
@@ -152,14 +154,15 @@ class Model:
     def from_json(cls, text: str) -> Self:
         """What `to_json` wrote. Raises `ValueError` for anything else; nothing in the text is run."""
         document = json.loads(text)
-        if not isinstance(document, dict) or document.get("schema") not in {SCHEMA, OLD_SCHEMA}:
+        if not isinstance(document, dict) or document.get("schema") not in {SCHEMA, *OLD_SCHEMAS}:
             raise ValueError(f"this is not a model of the kind {SCHEMA}")
         model = cls()
         model.learned = document.get("learned") is True
-        old = document["schema"] == OLD_SCHEMA
-        model.networks = Networks.read([document.get("network")] if old else document.get("networks"))
+        alone = document.get("networks") is None
+        model.networks = Networks.read([document.get("network")] if alone else document.get("networks"))
         model.levels.values = read_floats(document, "levels", 4)
-        model.success = Success.read(document)
+        if document["schema"] == SCHEMA:
+            model.success = Success.read(document)
         ended = document.get("ended")
         if not isinstance(ended, list):
             raise ValueError("ended must be a list")  # noqa: TRY004
@@ -174,12 +177,12 @@ class Model:
         prior = np.zeros((*atoms.x.shape, 3))
         prior[:, :, 0] = atoms.prior / atoms.prior.sum(axis=1, keepdims=True)
         network = self.networks.weights(atoms) if self.learned else prior
+        parts = [*(sharpened(network, power) for power in SHARPNESS), prior]
         pairs = Pairs(atoms.x)
-        both = [pairs.expected(weights) for weights in (network, prior)]
-        expected = (1 - SHARES)[:, None] * both[0] + SHARES[:, None] * both[1]
+        expected = MIXTURES @ np.concatenate([pairs.expected(weights) for weights in parts])
         expected[:, ~atoms.real[0]] = -1
         points = atoms.x[0][expected.argmax(axis=1)]
-        return _Seen(network, prior, atoms, pairs, points, self.success.best(owner))
+        return _Seen(parts, atoms, pairs, points, self.success.best(owner))
 
     def _ends(self, seen: _Seen) -> Floats:
         """Log seconds: low, p10, p90, high."""

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler.forecast.facts import MOST_S, EndedJob, Forecast, JobFacts
-from scheduler.forecast.model import OLD_SCHEMA, Model
+from scheduler.forecast.model import OLD_SCHEMAS, Model
 from scheduler.forecast.score import Verdict, beats, figure, score, trained
 from tests.forecast.made import jobs
 
@@ -218,12 +218,16 @@ class TestKept:
             assert again.forecast(facts) == model.forecast(facts)
         assert again.to_json() == model.to_json()
 
-    def test_a_model_of_one_network_and_everybodys_success_is_still_read(self, model: Model) -> None:
-        document = json.loads(model.to_json())
-        networks, _ = document.pop("networks"), document.pop("owners")
-        old = document | {"schema": OLD_SCHEMA, "network": networks[0], "success": document["success"][:-1]}
+    @pytest.mark.parametrize("schema", sorted(OLD_SCHEMAS))
+    def test_an_older_model_is_still_read_without_the_success_of_its_mixtures(
+        self, model: Model, schema: str
+    ) -> None:
+        old = json.loads(model.to_json()) | {"schema": schema, "success": [1.0] * 5, "owners": "of then"}
+        if schema.endswith("/1"):
+            old["network"] = old.pop("networks")[0]
         read = Model.from_json(json.dumps(old))
-        assert [len(read.networks.each), read.success.owners] == [1, {}]
+        assert len(read.networks.each) == (1 if schema.endswith("/1") else len(model.networks.each))
+        assert [read.success.everybody.jobs, read.success.owners] == [0, {}]
         assert read.forecast(asked("ann", "train-1", 86400, 4)).p50 == pytest.approx(40000, rel=0.15)
         assert Model.from_json(read.to_json()).forecast(asked("eve")) == read.forecast(asked("eve"))
 
@@ -236,7 +240,7 @@ class TestKept:
         [
             {"schema": "other"}, {"networks": []}, {"networks": [[[1], [2], [3], [4]]]}, {"levels": [1, 2, 3]},
             {"levels": [0.1, 0.2, 0.3, "x"]}, {"levels": [0.1, 0.2, 0.3, float("nan")]}, {"success": None},
-            {"owners": None}, {"owners": [["user", 1, [0.1] * 5]]}, {"owners": [["user", "u", [0.1]]]},
+            {"owners": None}, {"owners": [["user", 1, [0.1] * 11]]}, {"owners": [["user", "u", [0.1]]]},
             {"ended": {}}, {"ended": [[]]}, {"ended": [["1", "u", "", "", 1, 1, 1, 1, "x", 1, 1, 1]]},
         ],
     )  # fmt: skip

@@ -3,16 +3,18 @@
 import json
 
 import numpy as np
+import pytest
 
-from scheduler.forecast.calibration import SHARES, Success
+from scheduler.forecast.calibration import Success
+from scheduler.forecast.mixture import MIXTURES, SHARPNESS, sharpened
 
 ANN, BOB, ZOE = ("user", "ann"), ("user", "bob"), ("user", "zoe")
-POINTS = np.arange(len(SHARES), dtype=float)
-FIRST, LAST = 0, len(SHARES) - 1
+POINTS = np.arange(len(MIXTURES), dtype=float)
+FIRST, LAST = 0, len(MIXTURES) - 1
 
 
 def told(*jobs: tuple[tuple[str, str], int, int]) -> Success:
-    """So many jobs of somebody for which one of the shares was right."""
+    """So many jobs of somebody for which one of the mixtures was right."""
     success = Success()
     for owner, right, count in jobs:
         for _ in range(count):
@@ -20,12 +22,12 @@ def told(*jobs: tuple[tuple[str, str], int, int]) -> Success:
     return success
 
 
-def test_before_anything_has_ended_the_middle_share_serves() -> None:
-    assert Success().best(ANN) == LAST // 2
+def test_before_anything_has_ended_the_first_one_serves() -> None:
+    assert Success().best(ANN) == FIRST
 
 
 def test_who_has_no_past_gets_what_did_best_for_everybody() -> None:
-    success = told((ANN, FIRST, 40), (BOB, LAST, 60))
+    success = told((ANN, FIRST, 40), (BOB, LAST, 160))
     assert success.best(ZOE) == LAST
 
 
@@ -40,8 +42,18 @@ def test_a_few_jobs_of_ones_own_do_not_outweigh_everybodys() -> None:
 
 
 def test_what_did_well_lately_counts_more() -> None:
-    success = told((ANN, FIRST, 300), (ANN, LAST, 150))
+    success = told((ANN, FIRST, 300), (ANN, LAST, 250))
     assert success.best(ANN) == LAST
+
+
+def test_what_is_better_by_chance_only_does_not_serve() -> None:
+    """Another mixture that wins 21 times of 40 has the larger sum, and is no better; one that wins 36 times is."""
+    for wins, serves in ((21, FIRST), (36, LAST)):
+        success = Success()
+        for number in range(400):
+            success.ended(ANN, POINTS, POINTS[LAST] if number % 40 < wins else POINTS[FIRST])
+        assert success.everybody.sums[LAST] > 0
+        assert success.best(ANN) == serves
 
 
 def test_it_is_read_as_it_was_written() -> None:
@@ -51,7 +63,25 @@ def test_it_is_read_as_it_was_written() -> None:
     assert [again.best(owner) for owner in (ANN, BOB, ZOE)] == [FIRST, LAST, LAST]
 
 
-def test_success_of_before_owners_were_looked_at_is_everybodys() -> None:
-    gained = told((BOB, LAST, 200)).gained.tolist()
-    assert Success.read({"success": gained}).best(ANN) == LAST
-    assert Success.read({"success": [0.0] * len(SHARES)}).best(ANN) == LAST // 2
+@pytest.mark.parametrize("place", [len(MIXTURES), -1])
+def test_negative_squares_and_counts_are_refused(place: int) -> None:
+    document = told((ANN, FIRST, 3)).document()
+    row = list(document["success"])  # type: ignore[call-overload]
+    row[place] = -1.0
+    with pytest.raises(ValueError, match="negative"):
+        Success.read(document | {"success": row})
+
+
+def test_sharper_weights_favour_the_likely_atoms_and_leave_widths_alone() -> None:
+    weights = np.array([[[0.4, 0.2, 0.0], [0.1, 0.2, 0.1], [0.0, 0.0, 0.0]]])
+    as_they_are, flatter, sharper = (sharpened(weights, power) for power in SHARPNESS)
+    assert as_they_are is weights
+    for changed in (flatter, sharper):
+        assert changed.sum() == pytest.approx(1)
+        assert changed[0, 0] / changed[0, 0].sum() == pytest.approx([2 / 3, 1 / 3, 0])
+        assert not changed[0, 2].any()
+    assert flatter[0, 0].sum() < 0.6 < sharper[0, 0].sum()
+
+
+def test_every_mixture_is_one() -> None:
+    assert MIXTURES.sum(axis=1) == pytest.approx(np.ones(len(MIXTURES)))
