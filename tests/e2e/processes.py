@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+LEAST_S = 180
 OURS = (
     "GIVEWAY_",
     "DJANGO_ALLOW_ASYNC_UNSAFE",
@@ -61,7 +62,8 @@ def manage(*argv: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
 
 
 def wait_until(done: Callable[[], bool], what: str, seconds: float, log: Path | None = None) -> None:
-    """Poll until `done`; fails with the log's end."""
+    """Poll until `done`; fails with the log's end. It has `LEAST_S` at least: a machine may be busy with ten others."""
+    seconds = max(seconds, LEAST_S)
     until = time.monotonic() + seconds
     while not done():
         if time.monotonic() > until:

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.slurm, pytest.mark.e2e]
 
 LEVELS = [{"name": f"P{n}", "keyword": f"l{n}"} for n in range(4)]
 ONE_NODE = ("-p", "x", "-N", "1", "-n", "1", "--mem=10")
-GRACE_S = 60
+GRACE_S = 600
 PEOPLE = {"ann": "P3", "cy": "P0"}
 
 

