@@ -49,8 +49,7 @@ SHARES = (0.05, 0.1, 0.5, 0.9, 0.95)
 
 @dataclass
 class Ended:
-    """The run times of jobs that have ended: what is known of those that have not. `own`: by user, where no user is
-    told by group, as in the run-time model."""
+    """The run times of jobs that have ended: what is known of those that have not."""
 
     own: dict[str, deque[int]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=OWN)))
     every: deque[int] = field(default_factory=lambda: deque(maxlen=ALL))
@@ -60,12 +59,12 @@ class Ended:
         """A job has ended."""
         self.every.append(task.work.runtime)
         self._ordered = None
-        if owner := _owner(task):
-            self.own[owner].append(task.work.runtime)
+        if task.work.row.user:
+            self.own[task.work.row.user].append(task.work.runtime)
 
     def left(self, task: SimulatedTask, done: int) -> Forecast:
         """What is left of a job that has done so much: as of its user's jobs that ran longer, else as of all."""
-        longer = np.sort(np.array([run for run in self.own.get(_owner(task), ()) if run > done], float))
+        longer = np.sort(np.array([run for run in self.own.get(task.work.row.user, ()) if run > done], float))
         if len(longer) < FEW:
             if self._ordered is None:
                 self._ordered = np.sort(np.array(self.every, float))
@@ -76,10 +75,6 @@ class Ended:
         low, p10, p50, p90, high = np.interp(places, np.arange(len(longer)), longer) - done
         most = task.work.row.limit - done if task.work.row.limit else high
         return Forecast(*(max(1.0, min(float(value), most)) for value in (p10, p50, p90, low, high)))
-
-
-def _owner(task: SimulatedTask) -> str:
-    return task.work.row.user or task.work.row.group or ""
 
 
 @dataclass

@@ -12,6 +12,7 @@ from console.core import clock
 from console.starts.answering import answer, open_questions, sooner_of, worth_telling
 from console.starts.models import ExpectedStart
 from console.starts.play import Play, read_play
+from scheduler.forecast.draws import COARSE, FIRST_S
 from scheduler.forecast.start_calibration import StartCalibration
 from scheduler.forecast.starts import StartForecast, forecast_with_trials
 
@@ -158,8 +159,10 @@ class _Waits:
         """The last ones to end, at most `MOST_AFTER`."""
         if not said.p50:
             return []
+        # The play knows moments: a start may be told at the one before the end that it waits for.
+        until = said.p50 * (1 + COARSE) + FIRST_S
         ends = {
-            job_id: left for node in said.nodes for left, job_id in self._on.get(node, ()) if left <= said.p50
+            job_id: left for node in said.nodes for left, job_id in self._on.get(node, ()) if left <= until
         }
         return sorted(ends, key=lambda job_id: (-ends[job_id], job_id))[:MOST_AFTER]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,10 @@ from scheduler.forecast.history import Floats
 LEVELS = (0.0, 0.05, 0.1, 0.5, 0.9, 0.95, 1.0)
 BEYOND = 2.0
 """Below `low` and above `high`, a run time is at most so many times shorter or longer."""
-FIRST_S, GROWTH, FAR_S = 30.0, 1.03, 60 * 86_400
+FIRST_S, FAR_S = 30.0, 60 * 86_400
+FINE, COARSE, LONG = 0.005, 0.03, 300
+"""By how much each step of the line of time is longer than the one before: for short queues and, in proportion, for
+long ones, of so many jobs and more."""
 SOON_S = (5.0, 20.0)
 """Two moments more before the first half minute is over: what starts in some seconds is not told as half a minute."""
 
@@ -52,7 +56,12 @@ class TimeLine:
     """Moments from now on (0 the first), in seconds, ever farther apart; the last stretch has no end."""
 
     def __init__(self, moments: Floats | None = None) -> None:
-        self.moments: Floats = _usual_moments() if moments is None else moments
+        self.moments: Floats = _usual_moments(COARSE) if moments is None else moments
+
+    @classmethod
+    def for_jobs(cls, jobs: int) -> Self:
+        """As fine as a play of so many jobs can afford."""
+        return cls(_usual_moments(min(COARSE, max(FINE, COARSE * jobs / LONG))))
 
     def __len__(self) -> int:
         return len(self.moments)
@@ -67,7 +76,7 @@ class TimeLine:
         return np.asarray(before + (chance < (seconds - self.moments[before]) / width), np.int64)
 
 
-def _usual_moments() -> Floats:
-    steps = int(np.ceil(np.log(1 + FAR_S * (GROWTH - 1) / FIRST_S) / np.log(GROWTH)))
-    minutes = FIRST_S * (GROWTH ** np.arange(steps + 1) - 1) / (GROWTH - 1)
+def _usual_moments(growth: float) -> Floats:
+    steps = int(np.ceil(np.log(1 + FAR_S * growth / FIRST_S) / np.log1p(growth)))
+    minutes = FIRST_S * ((1 + growth) ** np.arange(steps + 1) - 1) / growth
     return np.asarray([minutes[0], *SOON_S, *minutes[1:]], np.float64)

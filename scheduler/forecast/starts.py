@@ -125,8 +125,10 @@ def forecast_with_trials(
     """The same, and the starts of what is tried, in the order given. Trials change nothing for those who wait."""
     if not queue.waiting and not trials:
         return [], []
-    line, requests = line or TimeLine(), [*queue.waiting, *(trial.request for trial in trials)]
+    requests = [*queue.waiting, *(trial.request for trial in trials)]
     played = len(requests) + len(queue.running) // 10
+    # What is tried changes no moment of those who wait.
+    line = line or TimeLine.for_jobs(played - len(trials))
     draws = draws or max(FEWEST_DRAWS, min(MOST_DRAWS, JOBS_PLAYED // max(1, played)))
     turns = _in_turn(queue, trials)
     starts, where = _played(

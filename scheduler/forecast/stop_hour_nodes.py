@@ -108,10 +108,14 @@ class NodeHour(StopHour):
                 gone[number] = rooms.remove(number, self._ranks[number], self._ran_before(number))
         if nodes > 1:
             # Who holds several nodes may have made others needless, who were taken before; the most valuable first.
-            for number in sorted(gone, key=lambda n: (self._ranks[n], self._ran_before(n)), reverse=True):
+            for number in sorted(gone, key=self._worth, reverse=True):
                 if rooms.fits_beside(gone[number], share, nodes):
                     rooms.put_back(number, gone.pop(number), self._ranks[number], self._ran_before(number))
         return list(gone)
+
+    def _worth(self, number: int) -> tuple[int, int, int]:
+        """The larger is stopped later."""
+        return self._ranks[number], self._ran_before(number), number
 
     def _ran_before(self, number: int) -> int:
         """How long it had run at the beginning of the hour, if it has run since."""

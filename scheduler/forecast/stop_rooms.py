@@ -13,9 +13,9 @@ from heapq import heapify, heappop, heappush, nsmallest
 
 from scheduler.forecast.stop_hour import HORIZON_S, MANY, RiskPicture
 
-Cost = tuple[tuple[tuple[int, int, int], ...], int, int]
+Cost = tuple[tuple[tuple[int, int, int], ...], int, int, int]
 """By rank, the highest first, how long the stopped have run together and how many they are; what is left over; the
-node."""
+number of the most valuable of them; the node."""
 Kind = tuple[int, int]
 """A rank, and units on a node."""
 Held = Sequence[tuple[int, int]]
@@ -52,13 +52,13 @@ class KindRooms:
         """The cheapest node; there must be one."""
         heap = self.heap
         passed: list[Cost] = []
-        while (cost := heap[0])[2] in without or self.costs[cost[2]] != cost:
+        while (cost := heap[0])[-1] in without or self.costs[cost[-1]] != cost:
             heappop(heap)
-            if cost[2] in without and self.costs[cost[2]] == cost:
+            if cost[-1] in without and self.costs[cost[-1]] == cost:
                 passed.append(cost)
         for each in passed:
             heappush(heap, each)
-        return cost[2]
+        return cost[-1]
 
 
 class NodeRooms:
@@ -199,12 +199,13 @@ class NodeRooms:
     def _cost(self, node: int, kind: Kind) -> Cost | None:
         if not self._able(node, kind):
             return None
-        left, sums = self.free[node] - kind[1], dict[int, tuple[int, int]]()
-        for worth, units in self._needed(node, kind):
+        left, sums, needed = self.free[node] - kind[1], dict[int, tuple[int, int]](), self._needed(node, kind)
+        for worth, units in needed:
             ran, count = sums.get(worth // BY_RANK, (0, 0))
             sums[worth // BY_RANK] = ran + worth % BY_RANK // MANY, count + 1
             left += units
-        return tuple([(rank, *each) for rank, each in sums.items()]), left, node
+        number = needed[0][0] % MANY if needed else 0
+        return tuple([(rank, *each) for rank, each in sums.items()]), left, number, node
 
     def _needed(self, node: int, kind: Kind) -> list[tuple[int, int]]:
         """The first who suffice, without those who are not needed, the most valuable first."""

@@ -322,3 +322,18 @@ def test_the_middle_is_within_the_interval(marks: list[float], draws: int) -> No
     (said,) = forecast_starts(queue, draws=draws)
     assert said.p50 is not None and said.low is not None
     assert said.low <= said.p50 <= (inf if said.high is None else said.high)
+
+
+@pytest.mark.parametrize("end_s", [10_000, 41_234, 100_000])
+def test_of_a_short_queue_what_is_known_is_told_to_some_minutes(end_s: float) -> None:
+    queue = Queue([(0,)], [RunningShare((0,), (1,), sure(end_s), 2 * end_s)], [request("1")])
+    (said,) = forecast_starts(queue)
+    assert said.low == pytest.approx(end_s, abs=600)
+    assert said.p50 == pytest.approx(end_s, abs=600)
+    assert said.high == pytest.approx(end_s, abs=600)
+
+
+def test_the_line_of_time_is_finer_the_shorter_the_queue() -> None:
+    lengths = [len(TimeLine.for_jobs(jobs)) for jobs in (1, 50, 100, 200, 300, 3000)]
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[0] == lengths[1] > 4 * lengths[-2] and lengths[-2] == lengths[-1] == len(TimeLine())

@@ -103,6 +103,32 @@ def test_on_one_node_the_hour_is_that_of_one_pool(seed: int) -> None:
     )
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000))
+def test_on_nodes_of_one_unit_the_hour_is_that_of_one_pool(seed: int) -> None:
+    """Jobs hold many nodes there, and who comes wants many."""
+    chance = random.Random(seed)
+    picture, past = made(chance.choice((5, 40)), chance.choice((0, 12)), seed)
+    alike = [replace(job, ran_s=job.ran_s // 30_000) for job in picture.running]
+    picture = replace(picture, running=alike, free=chance.choice((0, 0, 5)))
+    lefts = [chance.randrange(1, 9000) for _ in picture.running]
+    lasts = [chance.randrange(1, 9000) for _ in picture.waiting]
+    coming = past.hours[seed % 100]
+    pool = StopHour(Beginning(picture), lefts, lasts, coming).stopped()
+    running, first = [], picture.free
+    for job in picture.running:
+        running.append(replace(job, on=tuple((first + unit, 1) for unit in range(job.units))))
+        first += job.units
+    spread = replace(
+        picture,
+        running=running,
+        waiting=[replace(job, nodes=job.units) for job in picture.waiting],
+        nodes=[1] * picture.free + [0] * (first - picture.free),
+    )
+    coming = [replace(each, nodes=each.units) for each in coming]
+    assert NodeHour(NodeBeginning(spread), lefts, lasts, coming).stopped() == pool
+
+
 def test_chances_are_drawn_on_the_nodes_where_these_are_known_and_jobs_are_few() -> None:
     past = PastHours([(comes(8, at_s=1800),)] * 500)
     running = [on((node, 7)) for node in range(8)]
