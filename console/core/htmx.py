@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django_htmx.middleware import HtmxDetails
 
@@ -67,6 +67,13 @@ def render_page(
     part = part_name(request, template)
     name = f"{template}#{part}" if part else template
     return render(request, name, {**context, "is_part": part is not None}, status=status)
+
+
+def without_version(asked: QueryDict) -> str:
+    """The parameters of an address but for a poll's version, as text: what a page that is asked for hangs on."""
+    kept = asked.copy()
+    kept.pop("since", None)
+    return kept.urlencode()
 
 
 def invalid_form_status(request: HttpRequest) -> int:

@@ -1,11 +1,12 @@
-"""Fields of forms as HTML: the usual ones are written in code, for a policy's page has ninety of them.
+"""Fields of forms as HTML: the usual ones, and what is around each, are written in code: a policy's page has ninety.
 
-The others, and all around a field, are templates in `templates/django/forms`, as Django has it.
+The others are templates in `templates/django/forms`, as Django has it.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from django.forms import BoundField
 from django.forms.renderers import TemplatesSetting
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
@@ -30,11 +31,14 @@ _INPUTS = frozenset(
     )
 )
 _SELECT, _OPTION = _WIDGETS.format("select"), _WIDGETS.format("select_option")
+_CHOICES = frozenset(_WIDGETS.format(name) for name in ("checkbox_option", "radio_option", "input_option"))
+_FIELD = "django/forms/field.html"
+_ERRORS = frozenset({"django/forms/errors/list/default.html", "django/forms/errors/list/ul.html"})
 _UNSTYLED = frozenset({"checkbox", "radio", "hidden"})
 
 
 class Renderer(TemplatesSetting):
-    """Django's own, but for inputs and selects."""
+    """Django's own, but for inputs and selects, what is around a field, and the errors that there are not."""
 
     def render(
         self, template_name: str, context: dict[str, Any], request: HttpRequest | None = None
@@ -44,6 +48,12 @@ class Renderer(TemplatesSetting):
             return SafeString(_input(context["widget"]))
         if template_name == _SELECT:
             return SafeString(self._select(context["widget"]))
+        if template_name in _CHOICES:
+            return SafeString(_choice(context["widget"]))
+        if template_name == _FIELD:
+            return SafeString(_around(context["field"]))
+        if template_name in _ERRORS and not context["errors"]:
+            return SafeString("")
         return SafeString(super().render(template_name, context, request))
 
     def _select(self, widget: Mapping[str, Any]) -> str:
@@ -62,6 +72,32 @@ class Renderer(TemplatesSetting):
         if option["template_name"] != _OPTION:
             return self.render(option["template_name"], {"widget": option})
         return f"<option{_attributes(_of_option(option))}>{_said(option['label'])}</option>\n"
+
+
+def _around(field: BoundField) -> str:
+    """A field with its label, unit, hint and errors."""
+    element = "fieldset" if field.use_fieldset else "div"
+    unit, parts = getattr(field.field, "unit", ""), [f'<{element} class="field">']
+    if field.label:
+        label = _said(field.label)
+        of = f'<label for="{_said(field.id_for_label)}">{label}</label>'
+        parts.append(f"<legend>{label}</legend>" if field.use_fieldset else of)
+    inside = _said(field)
+    parts.append(
+        f'<div class="with-unit">{inside}<span class="unit">{_said(unit)}</span></div>' if unit else inside
+    )
+    if field.help_text:
+        parts.append(f'<p class="hint" id="{_said(field.auto_id)}_helptext">{_said(field.help_text)}</p>')
+    return "\n".join([*parts, f"{field.errors}</{element}>"])
+
+
+def _choice(widget: Mapping[str, Any]) -> str:
+    """One of several boxes or buttons, within its label."""
+    if not widget["wrap_label"]:
+        return _input(widget)
+    number = widget["attrs"].get("id")
+    of = f' for="{_said(number)}"' if number else ""
+    return f"<label{of}>{_input(widget)} {_said(widget['label'])}</label>"
 
 
 def _input(widget: Mapping[str, Any]) -> str:

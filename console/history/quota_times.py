@@ -1,18 +1,18 @@
 """How far the quotas of a level were used over the last hours or days, read from the record of minutes."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from django.db.models import TextField
+from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 
-from console.core import clock
+from console.core import clock, kept_queries
 from console.core.remembered import Remembered
 from console.history.models import QuotaMinute
-from console.history.spans import LONGEST, SPANS, by_step, span_asked
+from console.history.spans import SPANS, by_step, span_asked
 from console.partitions.models import Partition
 from console.partitions.quotas import LevelLimit, QuotaKind, Use, in_order, limits_of
 from scheduler.model.policy import PartitionPolicy
@@ -112,17 +112,30 @@ def usual_level(policy: PartitionPolicy) -> int | None:
     return limited if policy.levels else None
 
 
-def read_quota_times(partition: Partition, policy: PartitionPolicy, rank: int, asked: str) -> QuotaTimes:
+def read_quota_times(
+    partition: Partition, policy: PartitionPolicy, rank: int, asked: str, known_by: Hashable = None
+) -> QuotaTimes:
     """The level's quotas over time; it is the level that has this rank today. A span that there is not counts as the
-    usual one. One query; of the longest span, its rows are read once a minute."""
+    usual one. Two queries, one where nobody has added a minute since somebody looked. `known_by`: what
+    `quota_times_key` says, if that is known already."""
     name = span_asked(asked)
-    if name != LONGEST:
-        return _read(partition, policy, rank, name)
-    first = SPANS[name].begins(clock.now())[0]
-    rows = QuotaMinute.objects.filter(cluster=partition.cluster_id, partition=partition.name, rank=rank)
-    latest = rows.order_by("-at").values_list("pk", "at").first()
-    key = (partition.pk, rank, policy.levels[rank].name, first.isoformat(), latest)
+    key = quota_times_key(partition, policy, rank, name) if known_by is None else known_by
     return _known.of(key, lambda: _read(partition, policy, rank, name))
+
+
+def quota_times_key(
+    partition: Partition, policy: PartitionPolicy, rank: int, asked: str
+) -> tuple[Hashable, ...]:
+    """Equal as long as these times are: no minute was added and no step has begun. One query."""
+    name = span_asked(asked)
+    first = SPANS[name].begins(clock.now())[0]
+    latest = kept_queries.rows(_latest, partition.cluster_id, partition.name, rank)
+    return partition.pk, rank, policy.levels[rank].name, name, first.isoformat(), *latest
+
+
+def _latest(cluster: int, partition: str, rank: int) -> QuerySet[QuotaMinute, tuple[Any, ...]]:
+    rows = QuotaMinute.objects.filter(cluster=cluster, partition=partition, rank=rank)
+    return rows.order_by("-at").values_list("pk", "at")[:1]
 
 
 def _read(partition: Partition, policy: PartitionPolicy, rank: int, name: str) -> QuotaTimes:

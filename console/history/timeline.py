@@ -2,20 +2,20 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from django.db.models import TextField
+from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 
-from console.core import clock
+from console.core import clock, kept_queries
 from console.core.remembered import Remembered
 from console.history.models import PartitionMinute
-from console.history.spans import DAY, LONGEST, SPANS, USUAL, by_step, by_step_of_each, span_asked
+from console.history.spans import DAY, SPANS, USUAL, by_step, by_step_of_each, span_asked
 from console.partitions.models import Partition
 from console.steering.work import COUNTED, Work, add_work
 
@@ -145,16 +145,26 @@ def read_days(cluster_id: int, names: Iterable[str]) -> dict[str, Timeline]:
     return {name: Timeline(USUAL, steps, _main(steps)) for name, steps in found.items()}
 
 
-def read_timeline(partition: Partition, asked: str) -> Timeline:
-    """The partition's timeline; a span that there is not counts as the usual one. One query; of the longest span, its
-    rows are read once a minute."""
+def read_timeline(partition: Partition, asked: str, known_by: Hashable = None) -> Timeline:
+    """The partition's timeline; a span that there is not counts as the usual one. Two queries, one where nobody has
+    added a minute since somebody looked. `known_by`: what `timeline_key` says, if that is known already."""
     name = span_asked(asked)
-    if name != LONGEST:
-        return _read(partition, name)
-    rows = PartitionMinute.objects.filter(cluster=partition.cluster_id, partition=partition.name)
+    return _known.of(
+        timeline_key(partition, name) if known_by is None else known_by, lambda: _read(partition, name)
+    )
+
+
+def timeline_key(partition: Partition, asked: str) -> tuple[Hashable, ...]:
+    """Equal as long as the timeline is: no minute was added and no step has begun. One query."""
+    name = span_asked(asked)
     first = SPANS[name].begins(clock.now())[0]
-    key = (partition.pk, first.isoformat(), rows.order_by("-at").values_list("pk", "at").first())
-    return _known.of(key, lambda: _read(partition, name))
+    latest = kept_queries.rows(_latest, partition.cluster_id, partition.name)
+    return partition.pk, name, first.isoformat(), *latest
+
+
+def _latest(cluster: int, partition: str) -> QuerySet[PartitionMinute, tuple[Any, ...]]:
+    rows = PartitionMinute.objects.filter(cluster=cluster, partition=partition)
+    return rows.order_by("-at").values_list("pk", "at")[:1]
 
 
 def _read(partition: Partition, name: str) -> Timeline:

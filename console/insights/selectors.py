@@ -1,7 +1,7 @@
 """Reading the sums of a time and of the one before. Ten queries, whatever there is."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -20,7 +20,7 @@ from console.insights.answers import (
     ProjectUnevenness,
     StopRate,
 )
-from console.insights.models import PartitionDay, RoomOfDay, StopCause, StopsOfDay, UnevenOfDay
+from console.insights.models import PartitionDay, RoomOfDay, StopCause, StopsOfDay, SummedUntil, UnevenOfDay
 from console.insights.nearness import nearness
 from console.insights.periods import Period
 from console.insights.waits import merged, quantile
@@ -84,6 +84,23 @@ def insights(user: Any, cluster: Cluster, partitions: Sequence[Partition], perio
         forecasts=nearness(cluster, names, period),
         unevenness=_unevenness(_with_half(UnevenOfDay, cluster, names, period), codes),
         sees_projects=codes is None or bool(codes),
+    )
+
+
+def insights_key(
+    user: Any, cluster: Cluster, partitions: Sequence[Partition], period: Period
+) -> tuple[Hashable, ...]:
+    """Equal as long as the answers are: nothing was added up since, and the account sees the same. One query, and one
+    for who does not see all projects.
+
+    Forecasts, which are no sums, may be a minute older than that.
+    """
+    summed = SummedUntil.objects.filter(cluster=cluster).values_list("until", flat=True).first()
+    bounds = tuple(user.has_perm(Permission.POLICY_VIEW, each) for each in partitions)
+    codes = _codes(user)
+    return (
+        *(cluster.pk, summed, period, bounds, None if codes is None else tuple(sorted(codes))),
+        *((each.pk, each.revision_id) for each in partitions),
     )
 
 

@@ -5,6 +5,7 @@ from datetime import date
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.http import urlencode
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -12,8 +13,10 @@ from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
 from console.core import clock
+from console.core.lazy import lazy
 from console.insights import periods, wording
 from console.insights.selectors import insights as read_insights
+from console.insights.selectors import insights_key
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
 
@@ -36,12 +39,15 @@ def insights(request: HttpRequest) -> HttpResponse:
         period = periods.asked(request.GET)
     except periods.NoSuchPeriodError:
         period = periods.last_days(periods.USUAL)
-    found = read_insights(person(request), cluster, chosen, period)
+    key = insights_key(person(request), cluster, chosen, period)
+    found = lazy(read_insights, person(request), cluster, chosen, period)
     context = {
+        # What the template makes of the answers is kept by this.
+        "looks_like": f"{key} {name} {get_language()}",
         "found": found,
         "period": period,
-        "coverage": wording.coverage_words(found),
-        "sections": wording.sections(found),
+        "coverage": lazy(lambda: wording.coverage_words(found())),
+        "sections": lazy(lambda: wording.sections(found())),
         "spans": _spans(period, name),
         "picks": _picks(every, period, name),
         "query": _query(period, name),

@@ -6,7 +6,7 @@ from itertools import starmap
 from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.db.models import F, OrderBy, Q, QuerySet
+from django.db.models import Count, F, OrderBy, Q, QuerySet
 from django.db.models.functions import Length
 from django.http import QueryDict
 
@@ -162,7 +162,9 @@ def read_list(
         jobs = jobs.annotate(unplaced=Q(place=0))
     ordering = _ordering(kind, sort)
     rows = every = jobs.order_by(*ordering)
-    if jobs.exclude(group="").exists() if grouped is None else grouped:
+    if grouped is None:
+        total, grouped = _counted(jobs)
+    if grouped:
         rows, total = first_of_each(every, ordering), None
     parts = as_listed(rows)
     paginator = Paginator(parts, PAGE_SIZE) if total is None else _KnownCount(parts, total)
@@ -171,6 +173,12 @@ def read_list(
     columns = read_columns(query.getlist(f"{kind.key}_col"), kind.offered, kind.usual)
     groups = folded(found, every, query.getlist(f"{kind.key}_open"))
     return JobList(kind, sort, page, columns, groups, *_beside(columns, found, groups))
+
+
+def _counted(jobs: QuerySet[Job]) -> tuple[int, bool]:
+    """How many there are, and whether some belong to groups. One look for both: a search reads every job."""
+    found = jobs.aggregate(total=Count("pk"), grouped=Count("pk", filter=~Q(group="")))
+    return found["total"], found["grouped"] > 0
 
 
 def fixed_list(key: str, jobs: Sequence[Job], columns: Sequence[str], query: QueryDict) -> JobList:

@@ -5,17 +5,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from console.core.lazy import lazy
 from console.core.saying import duration, percent, set_in_type
 from console.history.quota_times import (
     QuotaLine,
     QuotaStep,
     QuotaTimes,
+    quota_times_key,
     read_quota_times,
     usual_level,
 )
-from console.history.spans import picks
+from console.history.spans import picks, span_asked
 from console.overview.plots import Plot, Scale, css_of, plot
 from console.partitions.models import Partition
 from console.partitions.quotas import Use
@@ -56,21 +59,23 @@ def quota_times_context(
     partition: Partition, policy: PartitionPolicy, level: str, span: str
 ) -> dict[str, Any]:
     """The context of the page's section about a level, by name; one that there is not counts as the first with a
-    limit. Empty where the policy has no levels. One query."""
+    limit. Empty where the policy has no levels. One query, and one more where `times_look_like` is new."""
     names = [rule.name for rule in policy.levels]
     rank = names.index(level) if level in names else usual_level(policy)
     if rank is None:
         return {}
-    times = read_quota_times(partition, policy, rank, span)
+    key = quota_times_key(partition, policy, rank, span)
+    times = lazy(read_quota_times, partition, policy, rank, span, key)
     return {
-        "times": times,
+        "times": True,
+        "times_look_like": f"{key} {partition.revision_id} {get_language()}",
         "level": names[rank],
         "level_picks": [(place, name, place == rank) for place, name in enumerate(names)],
-        "span_picks": picks(times.span),
-        "heads": [_what(line) for line in times.lines],
-        "plots": [_plot(line, number) for number, line in enumerate(times.lines)],
-        "nearest": list(_nearest(times)),
-        "rows": _rows(times),
+        "span_picks": picks(span_asked(span)),
+        "heads": lazy(lambda: [_what(line) for line in times().lines]),
+        "plots": lazy(lambda: [_plot(line, number) for number, line in enumerate(times().lines)]),
+        "nearest": lazy(lambda: list(_nearest(times()))),
+        "rows": lazy(lambda: _rows(times())),
     }
 
 

@@ -11,6 +11,7 @@ from django.db.models import Count, Max
 
 from console.cluster.models import Cluster, Node
 from console.cluster.selectors import seen_nodes
+from console.core.remembered import Remembered
 from console.partitions.models import Partition
 from console.power.models import OPEN_STATES, Measurement, MeasurementState, MeasuringRule, Processor
 from console.power.units import units_of_job
@@ -133,6 +134,14 @@ def processors_of(partition: Partition) -> list[Processor]:
 def names_in(partition: Partition) -> list[str]:
     """The names of a partition's nodes: all that is needed of thousands, most of the time."""
     return [node.name for node in seen_nodes(partition.cluster) if partition.name in node.partitions]
+
+
+def names_shown(partition: Partition) -> Collection[str]:
+    """The same for a page, once for each version of the mirror."""
+    return _shown.of((partition.pk, partition.cluster.version), lambda: frozenset(names_in(partition)))
+
+
+_shown: "Remembered[frozenset[str]]" = Remembered(most=16)
 
 
 def nodes_of(partition: Partition) -> list[Node]:

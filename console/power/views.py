@@ -26,7 +26,7 @@ from console.power.models import Source
 from console.power.overview import power_of
 from console.power.selectors import nodes_of
 
-NODES_PER_PAGE = 100
+NODES_PER_PAGE = 50
 
 
 def _partition(request: HttpRequest, name: str) -> Partition:

@@ -42,11 +42,18 @@ class HistoryMoment:
 
 @dataclass(frozen=True, slots=True)
 class HistorySpan:
-    """The time that is asked for, both ends within it, and from which end on its pages go."""
+    """The time that is asked for, both ends within it, and from which end on its pages go. `each`: so many things of
+    each kind a page reads at most, if not `EACH`."""
 
     since: datetime | None = None
     until: datetime | None = None
     oldest_first: bool = False
+    each: int = 0
+
+    @property
+    def most(self) -> int:
+        """So many things of each kind a page reads."""
+        return self.each or EACH
 
     def of(self, things: QuerySet[Any], column: str) -> QuerySet[Any]:
         """The things within it by a column, in its order."""
@@ -121,7 +128,7 @@ def _merged(
     *,
     there: bool,
 ) -> History:
-    """All kinds together. A kind of which there is more than `EACH` ends the page where its last one read stands:
+    """All kinds together. A kind of which there is more than `stretch.most` ends the page where its last one stands:
     what lies beyond that is on the next page, of every kind."""
     ends: list[datetime] = []
     found = [
@@ -150,9 +157,9 @@ def _first(
     ends: list[datetime],
     told: Callable[[Any], HistoryMoment],
 ) -> list[HistoryMoment]:
-    found = list(stretch.of(things, column)[: EACH + 1])
-    if len(found) > EACH:
-        ends.append(getattr(found[EACH], column))
+    found = list(stretch.of(things, column)[: stretch.most + 1])
+    if len(found) > stretch.most:
+        ends.append(getattr(found[stretch.most], column))
     return [told(each) for each in found]
 
 

@@ -90,7 +90,7 @@ def my_jobs(cluster: Cluster, user: str, visible: Sequence[Partition]) -> Mine:
     )
     running = [row for row in rows if row.phase != JobPhase.PENDING]
     shown = [*waiting[:MOST_JOBS], *running[:MOST_JOBS]]
-    projects = [project for project in core_projects(cluster) if user in project.members]
+    projects = core_projects(cluster, member=user) if user else []
     uses = _uses(cluster, user, [partition for partition in visible if partition.revision_id], running)
     return Mine(
         waiting=waiting[:MOST_JOBS],

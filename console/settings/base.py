@@ -109,13 +109,13 @@ TEMPLATES: list[dict[str, Any]] = [
 FORM_RENDERER = "console.core.widgets.Renderer"
 
 # --- Caches, each in the memory of one process -----------------------------------------------------------------------
-# `template_fragments`: what the tag `cache` of templates has made, a few pages of half a megabyte.
+# `template_fragments`: what the tag `cache` of templates has made, parts of pages; the largest has half a megabyte.
 CACHES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
     "template_fragments": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
         "LOCATION": "fragments",
-        "OPTIONS": {"MAX_ENTRIES": 40},
+        "OPTIONS": {"MAX_ENTRIES": 200},
     },
 }
 

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from django import forms
 from django.forms.renderers import TemplatesSetting
+from django.forms.widgets import ChoiceWidget
 
+from console.core.fields import WholeField
 from console.core.widgets import Renderer
 
 HOSTILE = "\"><script>'&"
@@ -25,6 +27,7 @@ SHOWN: list[tuple[forms.Widget, Any]] = [
     (forms.SelectMultiple(choices=CHOICES), ["a", 1]),
     (forms.Textarea(), HOSTILE),
     (forms.RadioSelect(choices=CHOICES), "a"),
+    (forms.CheckboxSelectMultiple(choices=CHOICES), ["a", HOSTILE]),
 ]
 
 
@@ -44,8 +47,42 @@ def test_it_is_the_same(widget: forms.Widget, value: Any) -> None:
     assert tokens(written) == tokens(made)
 
 
+@pytest.mark.parametrize("wrapped", [True, False])
+@pytest.mark.parametrize("kind", [forms.RadioSelect, forms.CheckboxSelectMultiple])
+def test_one_of_several_buttons_is_the_same(kind: type[ChoiceWidget], wrapped: bool) -> None:
+    for option in kind(choices=CHOICES).subwidgets("the_name", "a", {"id": "id_the_name"}):
+        context = {"widget": {**option, "wrap_label": wrapped}}
+        written, made = (
+            renderer.render(option["template_name"], context) for renderer in (Renderer(), TemplatesSetting())
+        )
+        assert tokens(written) == tokens(made)
+
+
 def test_an_own_style_takes_the_place_of_the_usual_one() -> None:
     own = forms.Select(choices=CHOICES, attrs={"class": "own"}).render("a", "", renderer=Renderer())
     usual = forms.TextInput().render("a", "", renderer=Renderer())
     assert 'class="own"' in own and "form-select" not in own
     assert 'class="form-control"' in usual
+
+
+class Asked(forms.Form):
+    """A field of each kind: with a unit, a hint and an error, a group of buttons, and a plain one."""
+
+    waits = WholeField(label="<Wait>", unit="s & more", help_text="Not <b>too</b> long.")
+    kind = forms.ChoiceField(choices=[("a", "A")], widget=forms.RadioSelect, label="Kind")
+    name = forms.CharField(label="")
+
+
+def test_around_a_field_stand_its_label_unit_hint_and_errors() -> None:
+    form = Asked({"waits": "no number", "kind": "a", "name": "x"}, renderer=Renderer())
+    waits = form["waits"].as_field_group()
+    assert tokens(waits)[:3] == ['<div class="field">', '<label for="id_waits">', "&lt;Wait&gt;"]
+    assert '<span class="unit">s &amp; more</span></div>' in waits
+    assert '<p class="hint" id="id_waits_helptext">Not &lt;b&gt;too&lt;/b&gt; long.</p>' in waits
+    assert '<ul class="field-errors" id="id_waits_error">' in waits and waits.endswith("</div>")
+    kind = form["kind"].as_field_group()
+    assert tokens(kind)[:3] == ['<fieldset class="field">', "<legend>", "Kind"] and kind.endswith(
+        "</fieldset>"
+    )
+    name = form["name"].as_field_group()
+    assert "<label" not in name and "unit" not in name and "field-errors" not in name

@@ -19,10 +19,10 @@ LOOSE = 4
 # Address, queries as the administrator, who is asked for everything.
 PAGES: dict[str, int] = {
     "/my-jobs/": 15,  # and which patterns of projects make jobs elastic, and when those that wait start
-    "/partitions/x/timeline/": 9,
+    "/partitions/x/timeline/": 10,  # and whether a minute was added since: without, none is read again
     "/studies/": 7,
     "/forecasts/": 15,  # and two that say whether anything has ended since: without, four are asked again
-    "/insights/": 16,  # the same
+    "/insights/": 17,  # the same, and how far the past is added up: until that moves on, eight are not asked again
     "/": 19,  # and what needs the person (six), and the last day of all partitions
     "/help/": 6,
     "/partitions/x/": 17,  # and which of its rows belong together

@@ -1,23 +1,29 @@
 """The overview of all partitions, and the help."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
 
 from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
 from console.cluster.models import Cluster
 from console.cluster.selectors import shown_cluster
+from console.core import clock
 from console.core.htmx import render_page, unchanged
+from console.core.lazy import lazy
 from console.needs.rows import NeedKind, by_kind
 from console.needs.selectors import needs_of
 from console.overview.days import day_plots
-from console.overview.selectors import STALE_S, is_stale, listed_partitions, partition_states
-from console.reports.seen import see
+from console.overview.selectors import STALE_S, PartitionState, is_stale, listed_partitions, partition_states
+from console.partitions.models import Partition
+from console.reports.seen import Seen, seen_at
 from console.steering.models import Plan
+from console.steering.operations.standing import standing_for
 
 LATEST_PLANS = 6
 
@@ -42,19 +48,42 @@ def overview(request: HttpRequest) -> HttpResponse:
         return nothing_new
     partitions = [row for row in listed_partitions(person(request)) if row.cluster_id == cluster.pk]
     names = [row.name for row in partitions]
-    seen = see(cluster, names)
-    days = day_plots(cluster, names)
+    seen = seen_at(cluster, names)
     needs = needs_of(person(request), cluster, partitions, seen)
     context = live_context(cluster) | {
         "needs": by_kind(needs),
         "needed_incidents": {need.number for need in needs if need.kind == NeedKind.INCIDENT},
-        "states": [
-            replace(state, day=days.get(state.partition.name, []))
-            for state in partition_states(cluster, partitions, seen)
-        ],
-        "latest": Plan.objects.filter(cluster=cluster).defer("passed_over", "alternatives")[:LATEST_PLANS],
+        "looks_like": _looks_like(request, cluster, partitions),
+        "states": lazy(_states, cluster, partitions, seen),
+        "latest": lazy(_latest, cluster),
     }
     return render_page(request, "overview/overview.html", context)
+
+
+def _looks_like(request: HttpRequest, cluster: Cluster, partitions: Sequence[Partition]) -> str:
+    """What the cards and the latest plans hang on: they are the same for all of whom this is the same."""
+    holds = standing_for(person(request), cluster.name)
+    seen = [
+        (cluster.pk, cluster.version),
+        [(row.pk, row.revision_id) for row in partitions],
+        [(each.partition, "paused") for each in holds.pauses],
+        [(each.partition, "failing") for each in holds.streaks],
+        clock.now().replace(second=0, microsecond=0).isoformat(),
+        person(request).has_perm(Permission.INSTALLATION_SET_UP),
+    ]
+    return f"{seen} {get_language()}"
+
+
+def _states(cluster: Cluster, partitions: Sequence[Partition], seen: Seen) -> list[PartitionState]:
+    days = day_plots(cluster, [row.name for row in partitions])
+    return [
+        replace(state, day=days.get(state.partition.name, []))
+        for state in partition_states(cluster, partitions, seen)
+    ]
+
+
+def _latest(cluster: Cluster) -> Sequence[Plan]:
+    return list(Plan.objects.filter(cluster=cluster).defer("passed_over", "alternatives")[:LATEST_PLANS])
 
 
 @require_safe

@@ -1,8 +1,6 @@
 """A partition now: capacity by node, who runs, who waits and why, the latest plans."""
 
-from collections.abc import Callable
-from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Any
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
@@ -14,6 +12,7 @@ from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
 from console.cluster.models import Cluster, Job, JobPhase
 from console.core.htmx import render_page, unchanged
+from console.core.lazy import lazy
 from console.overview import joblists
 from console.overview.jobfilter import STATES, JobFilter, kept_parameters
 from console.overview.nodemap import held_jobs, moves_of
@@ -33,8 +32,6 @@ from console.reports.seen import level_field
 from console.reports.squares import SquareSource
 from console.steering.models import KeptPlace, Plan
 from scheduler.model.policy import Dispatch
-
-T = TypeVar("T")
 
 LATEST_PLANS = 8
 IMMUNE_USERS = 20
@@ -163,11 +160,6 @@ def _nodes(
             lambda node: node.unit_in(partition.name),
         ),
     )
-
-
-def lazy(make: Callable[..., T], *args: object, **keywords: object) -> Callable[[], T]:
-    """What is made when the template first asks for it, and only then: templates call what can be called."""
-    return cache(partial(make, *args, **keywords))
 
 
 def _immune(partition: Partition, state: PartitionState) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.core.paginator import Paginator
+from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
@@ -15,16 +16,18 @@ from console.accounts.permissions import Permission
 from console.core.errors import ChangedSinceError
 from console.core.fields import add_errors
 from console.core.htmx import invalid_form_status, part_name, render_page
+from console.core.lazy import lazy
 from console.core.rows import BUTTON
 from console.overview.quota_plots import quota_times_context
 from console.partitions.drafts import Content, change_draft, create_draft
 from console.partitions.models import Partition, PolicyDraft
 from console.partitions.quota_form import QuotaForm, quota_form, quota_initial
-from console.partitions.quotas import all_uses, limits_of
+from console.partitions.quotas import Use, limits_of, uses_shown
 from console.partitions.selectors import decoded, policy_in_force, policy_of
 from console.partitions.services import activate_policy
 from console.partitions.views.drafts import asked_draft
 from console.partitions.views.policy import AS_DRAFT, head, moved, readable_partition, told
+from scheduler.model.policy import PartitionPolicy
 
 PAGE = "partitions/quotas.html"
 TIMES = "quota-times"
@@ -126,16 +129,26 @@ def _use(request: HttpRequest, partition: Partition) -> dict[str, Any]:
     """What the page says of the use of what is in force, now and over time."""
     policy = policy_of(partition)
     user = request.GET.get("user", "").strip()
-    uses = all_uses(partition, policy)
-    found = [use for use in uses if user.casefold() in use.user.casefold()] if user else uses
+    query = request.GET.urlencode()
+    seen = (partition.pk, partition.cluster.version, partition.revision_id)
     context = {
         "limited": bool(limits_of(policy)),
-        "page": Paginator(found, USES_PER_PAGE).get_page(request.GET.get("page")),
-        "uses": len(uses),
+        # The same for all who see the quotas: what the template makes of it is kept by this.
+        "use_looks_like": f"{seen} {get_language()} {query}",
+        "page": lazy(_page, partition, policy, user, request.GET.get("page")),
+        "uses": lazy(lambda: len(uses_shown(partition, policy))),
         "user_sought": user,
         "target": "quota-use",
+        "query": query,
     }
     if part_name(request, PAGE) in {None, TIMES}:
         asked = (request.GET.get(name, "") for name in ("level", "span"))
         context |= quota_times_context(partition, policy, *asked)
     return context
+
+
+def _page(partition: Partition, policy: PartitionPolicy, user: str, number: str | None) -> Page[Use]:
+    """Who uses how much now: the page that is asked for."""
+    uses = uses_shown(partition, policy)
+    found = [use for use in uses if user.casefold() in use.user.casefold()] if user else uses
+    return Paginator(found, USES_PER_PAGE).get_page(number)

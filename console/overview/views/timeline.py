@@ -4,18 +4,20 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
+from console.core.lazy import lazy
 from console.core.saying import duration, percent
 from console.history.spans import picks
-from console.history.timeline import UNCONFIGURED, Timeline, TimelineStep, read_timeline
+from console.history.timeline import UNCONFIGURED, Timeline, TimelineStep, read_timeline, timeline_key
 from console.overview.nodemap import share
 from console.overview.plots import PLAIN, Plot, Scale, css_of, plot
 from console.partitions.models import Partition
-from console.partitions.quotas import LevelLimit, Use, all_uses, limits_of
+from console.partitions.quotas import LevelLimit, Use, limits_of, uses_shown
 from console.partitions.selectors import policy_of, visible_partitions
 from console.reports.levels import Named, named_level
 from console.steering.work import LABELS, hours, work_short, work_words
@@ -62,20 +64,32 @@ def partition_timeline(request: HttpRequest, name: str) -> HttpResponse:
     partition = get_object_or_404(visible_partitions(person(request)), name=name, revision__isnull=False)
     require_read(request, Permission.PARTITION_VIEW, partition)
     policy = policy_of(partition)
-    found = read_timeline(partition, request.GET.get("span", ""))
+    span = request.GET.get("span", "")
+    known_by = timeline_key(partition, span)
+    found = read_timeline(partition, span, known_by)
     context = {
         "partition": partition,
         "tab": "timeline",
         "may_see_policy": request.user.has_perm(Permission.POLICY_VIEW, partition),
         "spans": picks(found.span),
         "timeline": found,
-        "plots": _plots(found) if found.seen else [],
-        "waits": _waits(found, policy),
+        # The same for all who see the partition: what the template makes of it is kept by this.
+        "looks_like": f"{known_by} {partition.revision_id} {get_language()}",
+        "plots": lazy(_plots, found),
+        "waits": lazy(_waits, found, policy),
         "quotas": _quotas(partition, policy),
-        "levels": [_named(policy, level) for level in found.levels],
-        "rows": [_row(step, found) for step in reversed(found.steps) if step.minutes],
+        "levels": lazy(_levels, found, policy),
+        "rows": lazy(_rows, found),
     }
     return render(request, "overview/timeline.html", context)
+
+
+def _levels(found: Timeline, policy: PartitionPolicy) -> list[Named]:
+    return [_named(policy, level) for level in found.levels]
+
+
+def _rows(found: Timeline) -> list[TimelineRow]:
+    return [_row(step, found) for step in reversed(found.steps) if step.minutes]
 
 
 def _named(policy: PartitionPolicy, level: str) -> Named:
@@ -144,7 +158,7 @@ def _waits(found: Timeline, policy: PartitionPolicy) -> list[Wait]:
 def _quotas(partition: Partition, policy: PartitionPolicy) -> list[Quota]:
     """How the quotas are used now; one query where there are any."""
     uses: dict[LevelLimit, list[Use]] = {limit: [] for limit in limits_of(policy)}
-    for use in all_uses(partition, policy):
+    for use in uses_shown(partition, policy):
         uses[use.limit].append(use)
     return [_quota(limit, each) for limit, each in uses.items()]
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -10,7 +11,8 @@ from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
 from console.cluster.models import Cluster, Job
 from console.cluster.selectors import shown_cluster
-from console.core.htmx import render_page, unchanged
+from console.core.htmx import render_page, unchanged, without_version
+from console.core.lazy import lazy
 from console.overview.joblists import fixed_list
 from console.overview.selectors import listed_partitions, open_plans
 from console.overview.views.home import live_context, observed
@@ -38,13 +40,16 @@ def user(request: HttpRequest, user_name: str) -> HttpResponse:
         if reader.slurm_user == user_name or reader.has_perm(Permission.POLICY_VIEW, row)
     }
     seen = {row.name for row in listed}
+    query = without_version(request.GET)
     context = live_context(cluster) | {
         "user_there": user_name,
         "mine": replace(found, stopped=[each for each in found.stopped if each.plan.partition in seen]),
         "partitions": [each for each in found.partitions if each.name in open_to],
-        "waiting_list": fixed_list("mw", found.waiting, WAITING, request.GET),
-        "running_list": fixed_list("mr", found.running, RUNNING, request.GET),
-        "open_plans": open_plans(cluster),
+        # The jobs are the same for all readers: what the template makes of them is kept by this.
+        "looks_like": f"{user_name} {(cluster.pk, cluster.version)} {sorted(seen)} {query} {get_language()}",
+        "waiting_list": lazy(fixed_list, "mw", found.waiting, WAITING, request.GET),
+        "running_list": lazy(fixed_list, "mr", found.running, RUNNING, request.GET),
+        "open_plans": lazy(open_plans, cluster),
         "target": "user-now",
         "kept": [(name, value) for name in ("mw_open", "mr_open") for value in request.GET.getlist(name)],
     }

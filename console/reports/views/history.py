@@ -14,11 +14,14 @@ from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
 from console.reports.histories import History, HistorySpan, job_history, project_history
 
+EACH = 50
+"""Things of each kind that a page shows at most; each may have a list of what it has changed."""
+
 
 @require_safe
 def job(request: HttpRequest, job_id: str) -> HttpResponse:
     """What is kept of a job, also when Slurm has forgotten it."""
-    history = job_history(request.user, shown_cluster(), job_id, HistorySpan(until=_until(request)))
+    history = job_history(request.user, shown_cluster(), job_id, _span(request))
     back, filters = reverse("job", args=[job_id]), urlencode({"job": job_id})
     return _page(request, history, title=_("Job %s") % job_id, back=back, filters=filters)
 
@@ -26,7 +29,7 @@ def job(request: HttpRequest, job_id: str) -> HttpResponse:
 @require_safe
 def project(request: HttpRequest, code: str) -> HttpResponse:
     """Changes of a project, and what became of its jobs."""
-    history = project_history(request.user, shown_cluster(), code, HistorySpan(until=_until(request)))
+    history = project_history(request.user, shown_cluster(), code, _span(request))
     back, filters = reverse("project", args=[code]), urlencode({"project": code})
     return _page(request, history, title=_("Project %s") % code, back=back, filters=filters)
 
@@ -45,6 +48,10 @@ def _page(
         "sees_all": request.user.has_perm(Permission.AUDIT_VIEW_ALL),
     }
     return render(request, "reports/history.html", context)
+
+
+def _span(request: HttpRequest) -> HistorySpan:
+    return HistorySpan(until=_until(request), each=EACH)
 
 
 def _until(request: HttpRequest) -> datetime | None:
