@@ -17,10 +17,12 @@ WIDTHS = np.array([0.02, 0.25, 1.0])
 """Log seconds: the same again, about the same, of that order."""
 SHARPNESS = (1.0, 0.7, 1.5)
 """The learned weights, raised to these powers: as they are, less sure of themselves, and surer."""
-MIXTURES = np.array(
-    [[0.9, 0, 0, 0.1], [0.5, 0, 0, 0.5], [0, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]]
-)  # fmt: skip
-"""What may serve: a share of the learned weights with each `SHARPNESS`, and, last, of `features.PRIOR`."""
+EVEN = 0.6
+"""The same of the fixed weights: older jobs count nearly as much as the last ones."""
+MIXTURES = np.array([
+    [0.9, 0, 0, 0.1, 0], [0.5, 0, 0, 0, 0.5], [0, 0, 0, 0, 1], [0, 1, 0, 0, 0], [0, 0, 1, 0, 0]
+])  # fmt: skip
+"""What may serve: shares of the learned weights with each `SHARPNESS`, of `features.PRIOR`, and of these made even."""
 
 
 class Pairs:

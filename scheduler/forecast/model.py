@@ -12,8 +12,8 @@ from scheduler.forecast.calibration import Levels, Success, read_floats
 from scheduler.forecast.facts import MOST_S, EndedJob, Forecast, JobFacts, Owner
 from scheduler.forecast.features import Atoms, atoms_of
 from scheduler.forecast.history import Floats, PastView, RunHistory, log_s
-from scheduler.forecast.mixture import MIXTURES, SHARPNESS, Mixtures, Pairs, sharpened
-from scheduler.forecast.training import FEWEST, PASSES, lessons, train
+from scheduler.forecast.mixture import EVEN, MIXTURES, SHARPNESS, Mixtures, Pairs, sharpened
+from scheduler.forecast.training import FEWEST, lessons, passes_for, train
 from scheduler.forecast.weighing import RATE, Networks
 
 SCHEMA = "giveway.runtime-model/3"
@@ -30,7 +30,7 @@ FAR = 1 - 1e-4
 class _Seen:
     """A distribution and, for each of `MIXTURES`, the middle forecast; `best`: the one that serves.
 
-    `parts`: the learned weights by `SHARPNESS`, and the fixed ones.
+    `parts`: the learned weights by `SHARPNESS`, the fixed ones, and these made even.
     """
 
     parts: Sequence[Floats]
@@ -68,7 +68,7 @@ class Model:
         taught = lessons(sorted(jobs, key=lambda job: (job.facts.submit, job.id)), model.history)
         first = int(len(taught) * LEARNED_FROM)
         if first >= FEWEST:
-            train(model.networks, model.history, taught[:first], PASSES)
+            train(model.networks, model.history, taught[:first], passes_for(first))
             model.learned = True
         for lesson in taught[first:]:
             seen = model._see(lesson.look, lesson.owner)
@@ -176,8 +176,9 @@ class Model:
         atoms = atoms_of(self.history, [look])
         prior = np.zeros((*atoms.x.shape, 3))
         prior[:, :, 0] = atoms.prior / atoms.prior.sum(axis=1, keepdims=True)
-        network = self.networks.weights(atoms) if self.learned else prior
-        parts = [*(sharpened(network, power) for power in SHARPNESS), prior]
+        even = sharpened(prior, EVEN)
+        network = self.networks.weights(atoms) if self.learned else even
+        parts = [*(sharpened(network, power) for power in SHARPNESS), prior, even]
         pairs = Pairs(atoms.x)
         expected = MIXTURES @ np.concatenate([pairs.expected(weights) for weights in parts])
         expected[:, ~atoms.real[0]] = -1

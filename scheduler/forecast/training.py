@@ -13,7 +13,9 @@ from scheduler.forecast.weighing import RATE, Networks
 
 MOST_LESSONS = 40_000
 """Only so many of the last jobs are learned from; all are in the history."""
-PASSES = 6
+PASSES, MOST_PASSES = 6, 24
+FEWEST_STEPS = 500
+"""Where few have ended, lessons are gone through more often, until so many steps were made."""
 BATCHES, SMALLEST, LARGEST = 64, 32, 64
 """A pass has so many steps, of at least and at most so many lessons."""
 FEWEST = 64
@@ -76,6 +78,16 @@ def tell(history: RunHistory, replay: Replay, moment: int) -> None:
             history.start(job.id, job.facts, job.start)
 
 
+def _batch(lessons: int) -> int:
+    return min(max(lessons // BATCHES, SMALLEST), LARGEST)
+
+
+def passes_for(lessons: int) -> int:
+    """How often to go through so many lessons."""
+    steps = -(-lessons // _batch(lessons))
+    return min(max(-(-FEWEST_STEPS // max(steps, 1)), PASSES), MOST_PASSES)
+
+
 def train(
     networks: Networks, history: RunHistory, taught: Sequence[Lesson], passes: int, rate: float = RATE
 ) -> None:
@@ -83,7 +95,7 @@ def train(
     if len(taught) < FEWEST:
         return
     order = np.random.default_rng(1)
-    size = min(max(len(taught) // BATCHES, SMALLEST), LARGEST)
+    size = _batch(len(taught))
     total = passes * (-(-len(taught) // size))
     done = 0
     for _ in range(passes):
