@@ -75,11 +75,14 @@ def with_rules(projects: Iterable[Project]) -> list[Project]:
 
 
 def core_projects(cluster: Cluster) -> list[CoreProject]:
-    """All projects of a cluster as the scheduler takes them now, by code. Three queries; four with a deadline.
+    """All projects of a cluster as the scheduler takes them now, by code. Three queries; four with a deadline; one
+    where there are none.
 
     Asked at every cycle: an urgency that a deadline raises counts from the first cycle of its day on.
     """
     projects = with_rules(Project.objects.filter(cluster=cluster).prefetch_related("tasks").order_by("code"))
+    if not projects:
+        return []
     members = names_by_project(Membership.objects.filter(project__cluster=cluster, role=MemberRole.MEMBER))
     return [core_project(each, each.urgency_now, members.get(each.pk, ())) for each in projects]
 
