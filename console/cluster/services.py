@@ -252,7 +252,10 @@ def note_cycle(cluster: Cluster, *, fault: str, changed: bool) -> None:
     if changed:
         values["version"] = F("version") + 1
     Cluster.objects.filter(pk=cluster.pk).update(**values)
-    cluster.refresh_from_db()
+    # What the row has now; the next cycle begins with reading it.
+    values |= {name: getattr(cluster, name) + 1 for name in ("cycle", "version") if name in values}
+    for name, value in values.items():
+        setattr(cluster, name, value)
 
 
 def show_change(cluster: Cluster) -> None:

@@ -33,7 +33,7 @@ MOST_BLOCKS = 16
 
 
 class HeldJob(NamedTuple):
-    """What the map needs of a running job: thousands are read for it, so no more than this."""
+    """What a node's bar needs of a job that holds a part of it: thousands are read for a map, so no more than this."""
 
     job_id: str
     name: str

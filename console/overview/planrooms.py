@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from console.core import saying
-from console.overview.nodemap import LETTERED, LONGEST_LETTERS, MOST_BLOCKS, Segment, share
+from console.overview.nodemap import LETTERED, LONGEST_LETTERS, MOST_BLOCKS, HeldJob, Segment, share
 from console.reports.kinds import main_resource
 from console.steering.models import Plan, StoredSnapshot
 from scheduler.model.jobs import Level
@@ -26,15 +26,6 @@ MOST_NODES = 12
 """So many nodes are drawn; the others are counted."""
 
 
-class SeenJob(NamedTuple):
-    """A job as the plan's input has it, as far as a bar needs it."""
-
-    job_id: str
-    user: str
-    level: Level
-    alloc: Mapping[str, Mapping[str, int]]
-
-
 class SeenRoom(NamedTuple):
     """The plan's nodes (`total` and what is held elsewhere of each) and the jobs on them, in the planner's input.
 
@@ -42,7 +33,7 @@ class SeenRoom(NamedTuple):
     """
 
     nodes: Mapping[str, tuple[Mapping[str, int], Mapping[str, int]]]
-    jobs: Sequence[SeenJob]
+    jobs: Sequence[HeldJob]
     levels: Mapping[str, Level]
     names: Sequence[str]
     more: int
@@ -113,7 +104,7 @@ def _seen(
     known = {each["name"]: each for each in document.get("nodes", ())}
     drawn = [name for name in wanted if name in known][:MOST_NODES]
     jobs = [
-        SeenJob(each["id"], each["user"], each.get(axis), each["alloc"])
+        HeldJob(each["id"], each.get("name", ""), each["user"], each.get(axis), each["alloc"])
         for each in every
         if not each.get("alloc", {}).keys().isdisjoint(drawn)
     ]

@@ -76,7 +76,7 @@ def with_rules(projects: Iterable[Project]) -> list[Project]:
 
 def core_projects(cluster: Cluster, member: str = "") -> list[CoreProject]:
     """All projects of a cluster as the scheduler takes them now, by code; only those of a `member`, if one is named.
-    Three queries; four with a deadline.
+    Three queries; four with a deadline; one where there are none.
 
     Asked at every cycle: an urgency that a deadline raises counts from the first cycle of its day on.
     """
@@ -86,6 +86,8 @@ def core_projects(cluster: Cluster, member: str = "") -> list[CoreProject]:
         theirs = memberships.filter(username=member).order_by().values("project")
         rows, memberships = rows.filter(pk__in=theirs), memberships.filter(project__in=theirs)
     projects = with_rules(rows.prefetch_related("tasks").order_by("code"))
+    if not projects:
+        return []
     members = names_by_project(memberships)
     return [core_project(each, each.urgency_now, members.get(each.pk, ())) for each in projects]
 

@@ -47,8 +47,17 @@ def begin(cluster: Cluster, lease: Lease) -> Failures:
     return Failures(each.partition for each in what_holds(read(kept or {}).values()))
 
 
-def close(cluster: Cluster, lease: Lease, failures: Failures, number: int, *, seen: bool) -> None:
-    """Write down how a cycle ended. `seen`: the cluster was observed in full. Never raises for what was raised in it.
+def close(
+    cluster: Cluster,
+    lease: Lease,
+    failures: Failures,
+    number: int,
+    *,
+    seen: bool,
+    meter: CycleMeter | None = None,
+) -> None:
+    """Write down how a cycle ended. `seen`: the cluster was observed in full. `meter`: as this cycle has just written
+    it, if it has. Never raises for what was raised in it.
 
     What cannot be written down now is written by the next cycle of this process, before it does anything.
     """
@@ -57,7 +66,7 @@ def close(cluster: Cluster, lease: Lease, failures: Failures, number: int, *, se
             connection.close_if_unusable_or_obsolete()
         with transaction.atomic():
             lease.renew()
-            meter = _meter(cluster)
+            meter = meter or _meter(cluster)
             before = read(meter.failing)
             after = _write(meter, failures.found, seen=seen)
             if failures.found:

@@ -29,7 +29,7 @@ from console.steering.actions.failed_starts import watch_starts
 from console.steering.actions.orphaned_holds import free_orphaned_holds
 from console.steering.actions.requeueing import allow_requeues
 from console.steering.actions.verifying import verify
-from console.steering.actions.victims import Following, ask_after
+from console.steering.actions.victims import Following, ask_after, followed_jobs
 from console.steering.cycle_report import Report, asked, shown
 from console.steering.decisions.deciding import Verdicts, decide_all
 from console.steering.decisions.facts import Facts, PartitionFacts, gather, partition_policies
@@ -116,9 +116,12 @@ def _run(cluster: Cluster, lease: leases.Lease) -> Report:
 
 def _close(cluster: Cluster, lease: leases.Lease, report: Report, failures: Failures, *, seen: bool) -> None:
     """Count the cycle and write down how it ended."""
+    meter = None
     with failures.kept(), transaction.atomic():
-        count(cluster, report)
-    closing.close(cluster, lease, failures, report.number, seen=seen)
+        meter = count(cluster, report)
+    if failures.found:
+        meter = None  # It may have been rolled back.
+    closing.close(cluster, lease, failures, report.number, seen=seen, meter=meter)
     if failures.found:
         report.has_failed = True
         report.fault = f"The cycle failed in {failures.found[0].what}"
@@ -130,14 +133,15 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
     kept = KeptCycle(cluster, report.number, _PLANS.pop(cluster.pk) if cluster.pk in _PLANS else OpenPlans())
     with report.phase("verify"), failures.kept():
         jobs = acting.observation.jobs_by_id
-        endings = ask_after(cluster, jobs, acting.adapter)
+        followed = followed_jobs(cluster)
+        endings = ask_after(followed, jobs, acting.adapter)
         with transaction.atomic():
             acting.lease.renew()
             kept.plans.begin(cluster)
             plans = kept.plans.now()
             with failures.kept(), transaction.atomic():
                 watch_starts(cluster, acting.observation, plans)
-            following = Following(cluster, jobs, endings)
+            following = Following(cluster, jobs, endings, nobody=not followed)
             found = _policies(cluster, acting.observation)
             _verify(following, plans, found, failures, report)
             failpoint("cycle.verifying")

@@ -1,7 +1,6 @@
 """Small jobs on kept nodes: those that are expected to have ended before the job comes that the nodes are kept for."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from scheduler.model.jobs import JobState, SnapshotJob
 from scheduler.model.nodes import SnapshotNode
@@ -14,22 +13,15 @@ MARGIN_S = 5
 _WAITING = frozenset({DecisionKind.QUEUE, DecisionKind.RESERVE})
 
 
-@dataclass(frozen=True, slots=True)
-class GuestJob:
-    """A job that waits, and the kept nodes that it may have meanwhile."""
-
-    job: str
-    nodes: tuple[str, ...]
-
-
 def guests(
     snapshot: Snapshot,
     decisions: Sequence[Decision],
     kept: Decision,
     run_s: Mapping[str, float],
     usable: Sequence[str],
-) -> list[GuestJob]:
-    """Who may run on nodes that are kept for `kept.job` until `kept.at`, in the order of the decisions.
+) -> dict[str, tuple[str, ...]]:
+    """Who may run on nodes that are kept for `kept.job` until `kept.at`: by job, in the order of the decisions, which
+    of the nodes it may have meanwhile.
 
     `run_s`: how long each job runs at most, nine times out of ten; one of which nothing is known is no guest.
     `usable`: the kept nodes that nobody else has been let onto. A guest gets its nodes for itself until it has started,
@@ -37,12 +29,12 @@ def guests(
     and sets of features it would have to be planned, and they wait as ever.
     """
     if kept.at is None:
-        return []
+        return {}
     left = kept.at - snapshot.now - MARGIN_S
     jobs = {job.id: job for job in snapshot.jobs}
     nodes = [node for node in snapshot.nodes if node.name in set(usable) and node.up]
     free = {node.name: _free(node, snapshot) for node in nodes}
-    found = []
+    found: dict[str, tuple[str, ...]] = {}
     for decision in decisions:
         job = jobs.get(decision.job)
         if job is None or decision.job == kept.job or decision.action not in _WAITING or job.blocked:
@@ -53,7 +45,7 @@ def guests(
         for name in names:
             del free[name]
         if names:
-            found.append(GuestJob(job.id, names))
+            found[job.id] = names
     return found
 
 

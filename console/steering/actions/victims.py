@@ -68,10 +68,14 @@ def _row(action: PlannedAction, now: datetime) -> Victim:
     )
 
 
-def ask_after(cluster: Cluster, jobs: Jobs, adapter: ClusterPort) -> Endings | None:
+def followed_jobs(cluster: Cluster) -> list[tuple[str, str]]:
+    """The jobs that are followed, each with what became of its run so far. Only a cycle adds to them."""
+    return list(_followed(cluster).values_list("job_id", "fate"))
+
+
+def ask_after(followed: Iterable[tuple[str, str]], jobs: Jobs, adapter: ClusterPort) -> Endings | None:
     """How those ended that are seen no more; None when the cluster does not answer. Not inside a transaction."""
-    unknown = _followed(cluster).exclude(fate=Fate.LOST).values_list("job_id", flat=True)
-    missing = {job_id for job_id in unknown if job_id not in jobs}
+    missing = {job_id for job_id, fate in followed if fate != Fate.LOST and job_id not in jobs}
     if not missing:
         return {}
     try:
@@ -90,12 +94,14 @@ def _followed(cluster: Cluster) -> QuerySet[Victim]:
 class Following:
     """One cycle's look after all victims of a cluster. Must be used inside a transaction.
 
-    `paused`: an incident has paused a partition meanwhile. `held`: jobs that we hold until all of their group fit.
+    `nobody`: it is known that none are followed. `paused`: an incident has paused a partition meanwhile. `held`: jobs
+    that we hold until all of their group fit.
     """
 
     cluster: Cluster
     jobs: Jobs
     endings: Endings | None
+    nobody: bool = False
     paused: bool = False
     held: frozenset[str] = frozenset()
     _rows: dict[int, list[Victim]] = field(default_factory=dict)
@@ -103,7 +109,8 @@ class Following:
     """The latest run of each job that is followed, by its restarts."""
 
     def __post_init__(self) -> None:
-        for row in _followed(self.cluster).select_related("plan__cluster", "plan__cycle"):
+        rows = Victim.objects.none() if self.nobody else _followed(self.cluster)
+        for row in rows.select_related("plan__cluster", "plan__cycle"):
             self._rows.setdefault(row.plan_id, []).append(row)
             self._latest[row.job_id] = max(row.run_restarts, self._latest.get(row.job_id, 0))
 

@@ -7,6 +7,7 @@ for, and what was kept is let go.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from console.cluster.models import Cluster
 from console.forecasts.selectors import longest_runs
@@ -129,12 +130,12 @@ def _with_guests(
     tried = {place.job_id for place in known}
     run_s = {} if len(staying) >= MOST_GUESTS else longest_runs(cluster, jobs.keys() - tried)
     usable = [name for name in host.nodes if name not in taken]
-    fresh = guests(verdict.snapshot, verdict.decisions, decision, run_s, usable) if run_s else []
+    fresh = guests(verdict.snapshot, verdict.decisions, decision, run_s, usable) if run_s else {}
     return [
         host,
         *staying,
         *(
-            Wish(host.partition, jobs[guest.job], guest.nodes, now, host.job.id)
-            for guest in fresh[: MOST_GUESTS - len(staying)]
+            Wish(host.partition, jobs[guest], nodes, now, host.job.id)
+            for guest, nodes in islice(fresh.items(), max(0, MOST_GUESTS - len(staying)))
         ),
     ]

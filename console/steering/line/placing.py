@@ -45,6 +45,8 @@ def put_line_in_order(
 ) -> int:
     """Put the line in order, but for jobs that were sent something before and not seen since; how many were placed."""
     jobs = observation.jobs_by_id
+    if not due(lines, jobs):
+        return 0
     known = places(cluster)
     settled = {
         job_id: job for job_id, job in jobs.items() if job_id not in known or not known[job_id].unsettled

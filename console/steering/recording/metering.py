@@ -56,7 +56,7 @@ class MeteredStop:
     """Seconds of it that an acknowledged checkpoint kept."""
 
 
-def count(cluster: Cluster, report: CountedReport) -> None:
+def count(cluster: Cluster, report: CountedReport) -> CycleMeter:
     """Add a cycle to its cluster's meter. The caller holds the cluster's lease, so nobody else writes the row."""
     meter, _ = CycleMeter.objects.get_or_create(cluster=cluster)
     for phase, seconds in report.phases.items():
@@ -67,6 +67,7 @@ def count(cluster: Cluster, report: CountedReport) -> None:
         # Nothing of a proposal has begun.
         _count_plans(meter, [pk for pk, state in report.open_before if state != PlanState.PROPOSED])
     meter.save(update_fields=["phases", "degraded"])
+    return meter
 
 
 def observe(histogram: Histogram | None, value: float, buckets: Sequence[float]) -> Histogram:

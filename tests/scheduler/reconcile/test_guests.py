@@ -12,7 +12,7 @@ from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.policy import Mode
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import PartitionRules, Snapshot
-from scheduler.reconcile.guests import MARGIN_S, GuestJob, guests
+from scheduler.reconcile.guests import MARGIN_S, guests
 
 NOW = 1_700_000_000
 HOST = Decision("host", DecisionKind.RESERVE, Reason.EARLIEST_START, "", nodes=("n1", "n2"), at=NOW + 100)
@@ -29,7 +29,7 @@ def waits(name: str, action: DecisionKind = DecisionKind.QUEUE) -> Decision:
 
 def found(
     *jobs: SnapshotJob, run_s: Mapping[str, float] | None = None, decisions: Any = None, **node: Any
-) -> list[GuestJob]:
+) -> list[tuple[str, tuple[str, ...]]]:
     nodes = tuple(SnapshotNode(name, up=True, total={"cpu": 8}, **node) for name in ("n1", "n2", "n3"))
     running = SnapshotJob(
         "r", "r", JobState.RUNNING, "bob", 1, None, NOW - 99, start=NOW - 90, alloc={"n1": {"cpu": 6}}
@@ -37,11 +37,11 @@ def found(
     snapshot = Snapshot(NOW, PartitionRules("x", Mode.USER), nodes, (running, job("host"), *jobs))
     told = decisions or [HOST, *(waits(each.id) for each in jobs)]
     runs = run_s if run_s is not None else {each.id: 10.0 for each in jobs}
-    return guests(snapshot, told, HOST, runs, HOST.nodes)
+    return list(guests(snapshot, told, HOST, runs, HOST.nodes).items())
 
 
 def test_a_small_job_gets_a_kept_node_with_room() -> None:
-    assert found(job("a")) == [GuestJob("a", ("n2",))]
+    assert found(job("a")) == [("a", ("n2",))]
 
 
 @pytest.mark.parametrize(("run_s", "is_let_in"), [(100 - MARGIN_S, True), (100 - MARGIN_S + 1, False)])
@@ -56,8 +56,8 @@ def test_one_of_which_nothing_is_known_is_none() -> None:
 def test_each_node_is_given_once_in_the_order_of_the_decisions() -> None:
     small = Request(nodes=1, per_node={"cpu": 2})
     assert found(job("a"), job("b", small), job("c", small)) == [
-        GuestJob("a", ("n2",)),
-        GuestJob("b", ("n1",)),
+        ("a", ("n2",)),
+        ("b", ("n1",)),
     ]
 
 
@@ -80,7 +80,7 @@ def test_one_that_does_not_fit_or_cannot_be_said_is_none(request_: Request) -> N
 
 def test_one_that_wants_a_node_alone_gets_an_empty_one() -> None:
     alone = Request(nodes=1, per_node={"cpu": 1}, exclusive=True)
-    assert found(job("a", alone)) == [GuestJob("a", ("n2",))]
+    assert found(job("a", alone)) == [("a", ("n2",))]
     assert found(job("a", replace(alone, only_nodes=frozenset({"n1"})))) == []
 
 
