@@ -27,7 +27,7 @@ from tests import factories
 
 pytestmark = pytest.mark.django_db
 
-DAY = date(2026, 12, 31)
+DAY = date(2099, 12, 31)
 SCHEDULE = Schedule((UrgencyStep(30, 2.0), UrgencyStep(1, 5.0)), hold_days=2)
 
 
@@ -316,7 +316,7 @@ DATED = replace(NOW, urgency_by="deadline", deadline=DAY)
         (NOW, DATED, True),  # the schedule goes to 5
         (HIGH, DATED, False),  # never above what it has
         (DATED, NOW, False),
-        (DATED, replace(DATED, deadline=date(2027, 1, 31)), True),
+        (DATED, replace(DATED, deadline=date(2100, 1, 31)), True),
         (DATED, replace(DATED, urgency=2), False),  # the same curve, lower
         (DATED, replace(DATED, name="Other"), False),
         (NOW, replace(NOW, deadline=DAY), False),  # by hand, only a note

@@ -104,7 +104,7 @@ def test_where_it_resumed_is_noted_although_the_plan_is_long_over(sim: Sim) -> N
     assert sim.plan().state == "verified"
     assert Checkpoint.objects.get().resumed_at is None
 
-    sim.cycles(30)
+    sim.cycles(15, every_s=2)
 
     assert sim.state(low) is JobState.RUNNING
     row = Checkpoint.objects.get()
@@ -117,7 +117,7 @@ def test_a_run_is_asked_once_whatever_answers_are_lost(sim: Sim) -> None:
     sim.submit("cy", 6)
     sim.port.faults.actions.append(ActionFault(FaultEffect.LOSE_REQUEST, kind=ActionKind.SIGNAL, times=1))
 
-    sim.cycles(40)
+    sim.cycles(20, every_s=2)
 
     assert Checkpoint.objects.count() == 1
     assert sim.plan().state == "verified"

@@ -41,7 +41,7 @@ def test_one_worker_goes_and_comes_back(sim: Sim) -> None:
     assert sim.state(job) is RUNNING
     assert states(sim, workers).count(RUNNING) == 3
     assert not sim.port.job(taken["job"]).held
-    sim.cycles(40)
+    sim.cycles(20, every_s=2)
     assert sim.state(job) is None
     assert states(sim, workers) == [RUNNING] * 4
     plan.refresh_from_db()
@@ -70,7 +70,7 @@ def test_nobody_is_stopped_for_a_worker_that_wants_to_come_back(sim: Sim) -> Non
     sim.cycles(4)
     assert sim.state(low) is PENDING
     assert {plan.reason for plan in Plan.objects.all()} == {"shrinks"}
-    sim.cycles(30)
+    sim.cycles(15, every_s=2)
     assert states(sim, workers) == [RUNNING] * 4
     assert sim.state(low) is PENDING
 

@@ -58,7 +58,7 @@ def test_two_within_an_hour_pause_the_partition_and_nobody_is_stopped(lossy: Sim
     assert (pause.partition, pause.by) == ("x", "giveway")
     assert pause.reason == f"2 stopped jobs did not come back within an hour: {first} and {second}"
     assert AuditEntry.objects.get(action="pause.set").actor == "giveway"
-    lossy.cycles(30)
+    lossy.cycles(15, every_s=2)
     low = lossy.running("ann", 8, "x", on_signal=OnSignal.DIE)
     lossy.submit("cy", 8, "x")
     lossy.cycles(10)

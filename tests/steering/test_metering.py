@@ -91,7 +91,7 @@ def test_an_acknowledged_checkpoint_keeps_what_was_done_before_it(sim: Sim) -> N
         },
     )
     sim.port.advance(3)  # an acknowledgement ends the grace: the stop comes with the next cycle
-    sim.cycles(60)
+    sim.cycles(20, every_s=3)
     stop = PlannedAction.objects.get(kind="requeue_hold", job_id=victim)
     assert stop.state == "verified" and stop.issued_at
     saved = int(acknowledged.timestamp()) - stop.run_start

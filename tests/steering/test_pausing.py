@@ -74,7 +74,7 @@ def test_a_plan_in_its_grace_time_is_taken_back_in_the_next_cycle(sim: Sim) -> N
     set_pause(sim, "x")
     sim.cycle()
     assert "ada paused the partition x: Maintenance" in sim.plan().undo_reason
-    sim.cycles(40)
+    sim.cycles(20, every_s=2)
 
     assert Plan.objects.get().state == "undone"
     assert sim.state(low) is JobState.RUNNING

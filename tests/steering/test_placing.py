@@ -117,7 +117,7 @@ def test_who_has_waited_long_enough_takes_the_nearest(sim: Sim) -> None:
     policy(sim, balance={**RULE, "most_wait_s": 40})
     on(sim, "n2")
     job = submit(sim)
-    sim.cycles(39)
+    sim.cycles(20, every_s=2)
     assert sim.state(job) is JobState.PENDING
     sim.cycles(6)
     assert set(sim.port.job(job).alloc) == {"n1", "n4"}
@@ -129,7 +129,7 @@ def test_if_not_even_that_is_there_it_is_put_off_no_longer(sim: Sim) -> None:
     policy(sim, balance={**RULE, "most_wait_s": 40})
     *_, last = [on(sim, node) for node in ("n2", "n3", "n4")]
     job = submit(sim)
-    sim.cycles(39)
+    sim.cycles(20, every_s=2)
     assert sim.port.job(job).put_off
     sim.cycles(4)
     waits = next(each for each in sim.port.observe().jobs if each.id == job)
@@ -218,7 +218,7 @@ def test_without_the_script_a_job_that_waits_is_placed_all_the_same(sim: Sim) ->
 def test_a_begin_time_of_the_user_is_left_alone(sim: Sim) -> None:
     policy(sim)
     job = submit(sim, by_script=False, begin=sim.port.now + 40)
-    sim.cycles(30)
+    sim.cycles(15, every_s=2)
     assert sim.state(job) is JobState.PENDING
     assert not ChosenPlace.objects.exists()
     sim.cycles(14)

@@ -33,7 +33,7 @@ def never(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
     return lambda on: refuses.__setitem__(0, on)
 
 
-def plans_after(sim: Sim, minutes: int, step: int = 5) -> int:
+def plans_after(sim: Sim, minutes: int, step: int = 10) -> int:
     """How many plans there are after so many minutes of cycles."""
     sim.cycles(minutes * 60 // step, step)
     return Plan.objects.count()
@@ -147,7 +147,7 @@ def test_it_ends_when_the_job_starts(sim: Sim, never: Callable[[bool], None]) ->
     sim.port.cancel(low)
     sim.cycles(20)
     assert sim.state(urgent) is JobState.RUNNING
-    sim.cycles(30)
+    sim.cycles(15, every_s=2)
     never(True)
 
     sim.running("ann", 8)

@@ -58,7 +58,7 @@ def nodes(sim: Sim, job: str) -> int:
 def test_when_the_other_has_ended_it_gets_its_nodes_back(sim: Sim, words: str) -> None:
     job = shrunk(sim, words)
     restarts = sim.port.job(job).restarts
-    sim.cycles(40)
+    sim.cycles(20, every_s=2)
     assert (sim.state(job), nodes(sim, job), sim.port.job(job).restarts) == (RUNNING, 4, restarts + 1)
     plan = growth()
     assert (plan.state, plan.job_id, plan.reason, plan.undo_reason) == ("verified", job, "grows", "")
@@ -78,7 +78,7 @@ def test_when_the_other_has_ended_it_gets_its_nodes_back(sim: Sim, words: str) -
 
 def test_it_does_not_grow_twice(sim: Sim) -> None:
     job = shrunk(sim)
-    sim.cycles(90)
+    sim.cycles(30, every_s=3)
     assert nodes(sim, job) == 4
     assert Plan.objects.filter(kind=PlanKind.GROW).count() == 1
 
@@ -89,7 +89,7 @@ def test_without_a_fresh_checkpoint_it_is_never_stopped(sim: Sim) -> None:
     run = sim.port.job(job)
     run.spec = replace(run.spec, on_signal=OnSignal.IGNORE)
     before = run.run
-    sim.cycles(60)
+    sim.cycles(20, every_s=3)
     assert (sim.port.job(job).run, nodes(sim, job)) == (before, 3)
     plan = growth()
     assert plan.state == "undone"
@@ -102,7 +102,7 @@ def test_a_run_is_asked_once(sim: Sim) -> None:
     job = shrunk(sim)
     run = sim.port.job(job)
     run.spec = replace(run.spec, on_signal=OnSignal.IGNORE)
-    sim.cycles(60)
+    sim.cycles(20, every_s=3)
     sim.cycles(30, every_s=10)
     assert Plan.objects.filter(kind=PlanKind.GROW).count() == 1
     assert nodes(sim, job) == 3
@@ -110,26 +110,26 @@ def test_a_run_is_asked_once(sim: Sim) -> None:
 
 def test_not_sooner_than_regrow_s(sim: Sim) -> None:
     job = shrunk(sim, urgent_s=10, policy={"regrow_s": 120})
-    sim.cycles(80)
+    sim.cycles(27, every_s=3)
     assert nodes(sim, job) == 3
     assert not Plan.objects.filter(kind=PlanKind.GROW).exists()
-    sim.cycles(60)
+    sim.cycles(20, every_s=3)
     assert nodes(sim, job) == 4
 
 
 def test_not_for_the_little_that_is_left(sim: Sim, settings: Settings) -> None:
     """Of 200 s that are left a fourth is gained, and a restart costs a minute."""
     job = shrunk(sim, urgent_s=10, time_limit_s=200)
-    sim.cycles(40)
+    sim.cycles(20, every_s=2)
     assert nodes(sim, job) == 3
     settings.GIVEWAY_RESTART_S = 1
-    sim.cycles(40)
+    sim.cycles(20, every_s=2)
     assert nodes(sim, job) == 4
 
 
 def test_not_where_nobody_knows_when_it_ends(sim: Sim) -> None:
     job = shrunk(sim, run_time_s=None, time_limit_s=None)
-    sim.cycles(60)
+    sim.cycles(20, every_s=3)
     assert nodes(sim, job) == 3
 
 
@@ -140,13 +140,13 @@ def test_it_gets_what_there_is_and_the_rest_later(sim: Sim) -> None:
         sim.cycles(1)
     sim.cycles(20)
     assert (sim.state(other), nodes(sim, job)) == (RUNNING, 3)
-    sim.cycles(60)
+    sim.cycles(20, every_s=3)
     assert (sim.state(other), nodes(sim, job)) == (None, 4)
 
 
 def test_often_enough_stopped_it_is_not_restarted_to_grow(sim: Sim) -> None:
     job = shrunk(sim, urgent_s=20, policy={"max_preemptions_per_job": 1})
-    sim.cycles(40)
+    sim.cycles(20, every_s=2)
     assert nodes(sim, job) == 3
 
 
@@ -170,7 +170,7 @@ def test_who_finds_no_room_after_its_stop_goes_on_with_what_it_had(sim: Sim) -> 
     while sim.state(job) is RUNNING:
         sim.cycles(1)
     sim.port.submit(_taker())
-    sim.cycles(70)
+    sim.cycles(24, every_s=3)
     plan = growth()
     assert (plan.state, sim.state(job), nodes(sim, job)) == ("undone", RUNNING, 3)
     assert [a.value for a in plan.actions.filter(kind=ActionKind.RESIZE).order_by("id")] == ["4", "3"]
@@ -188,7 +188,7 @@ def test_a_refused_number_lets_it_go_on_with_what_it_had(sim: Sim, monkeypatch: 
         "scheduler.adapters.simulator.resizing._restart_with",
         lambda *_: ActionOutcome(OutcomeKind.REFUSED, "no"),
     )
-    sim.cycles(40)
+    sim.cycles(20, every_s=2)
     assert (sim.state(job), nodes(sim, job)) == (RUNNING, 3)
     assert growth().state == "verified"
     assert "runs on 3 nodes" in str(growth().outcome)
@@ -196,10 +196,10 @@ def test_a_refused_number_lets_it_go_on_with_what_it_had(sim: Sim, monkeypatch: 
 
 def test_a_restart_counts_in_the_limits(sim: Sim) -> None:
     job = shrunk(sim, policy={"max_stops_per_hour": 1})
-    sim.cycles(60)
+    sim.cycles(20, every_s=3)
     assert nodes(sim, job) == 3
     sim.policy("wide", **GRACE, max_stops_per_hour=2)
-    sim.cycles(30)
+    sim.cycles(15, every_s=2)
     assert nodes(sim, job) == 4
     assert recent_stops(sim.cluster).within_hour == {"wide": {"ann": 2}}
 
@@ -207,7 +207,7 @@ def test_a_restart_counts_in_the_limits(sim: Sim) -> None:
 def test_in_shadow_it_is_a_plan_that_nobody_carries_out(sim: Sim) -> None:
     job = shrunk(sim, urgent_s=20)
     sim.policy("wide", **GRACE, enforcement="shadow")
-    sim.cycles(30)
+    sim.cycles(15, every_s=2)
     assert (growth().state, nodes(sim, job)) == ("proposed", 3)
     partition = Partition.objects.get(name="wide")
     partition.revisions.update(created_at=clock.now() - timedelta(days=1))
@@ -217,7 +217,7 @@ def test_in_shadow_it_is_a_plan_that_nobody_carries_out(sim: Sim) -> None:
 def test_where_a_person_approves_nobody_is_restarted_to_grow(sim: Sim) -> None:
     job = shrunk(sim, urgent_s=20)
     sim.policy("wide", **GRACE, enforcement="approve")
-    sim.cycles(30)
+    sim.cycles(15, every_s=2)
     assert nodes(sim, job) == 3
     assert not Plan.objects.filter(kind=PlanKind.GROW).exists()
 
@@ -229,7 +229,7 @@ def test_one_left_on_a_single_node_grows_too(sim: Sim) -> None:
     urgent = sim.submit("cy", 8, "wide", run_time_s=20)
     sim.cycles(16)
     assert (sim.state(urgent), nodes(sim, job)) == (RUNNING, 1)
-    sim.cycles(40)
+    sim.cycles(20, every_s=2)
     assert (sim.state(blocker), nodes(sim, job)) == (RUNNING, 2)
 
 
@@ -247,7 +247,7 @@ def test_it_does_not_start_again_for_a_node_that_it_may_not_have(
     sim.submit("cy", 8, "wide", run_time_s=3000)
     sim.cycles(16)
     assert nodes(sim, job) == 2
-    sim.cycles(40)
+    sim.cycles(20, every_s=2)
     assert nodes(sim, job) == (3 if grows else 2)
     assert Plan.objects.filter(kind=PlanKind.GROW).exists() is grows
 
@@ -256,7 +256,7 @@ def test_a_signal_that_ends_it_brings_it_back_as_it_was(sim: Sim) -> None:
     job = shrunk(sim)
     run = sim.port.job(job)
     run.spec = replace(run.spec, on_signal=OnSignal.DIE)
-    sim.cycles(60)
+    sim.cycles(20, every_s=3)
     assert (sim.state(job), nodes(sim, job)) == (RUNNING, 3)
     assert growth().state == "undone"
 
@@ -264,7 +264,7 @@ def test_a_signal_that_ends_it_brings_it_back_as_it_was(sim: Sim) -> None:
 def test_one_made_smaller_in_place_needs_a_restart_and_no_signal_before(sim: Sim) -> None:
     job = shrunk(sim, INPLACE)
     assert sim.port.job(job).restarts == 0
-    sim.cycles(40)
+    sim.cycles(20, every_s=2)
     assert (nodes(sim, job), sim.port.job(job).restarts) == (4, 1)
 
 
@@ -275,14 +275,14 @@ def test_types_of_gpus_that_nobody_asked_for_may_differ_again(sim: Sim) -> None:
     job = sim.port.submit(JobSpec("gpus", "ann", request, partitions=("wide",), comment=RESTART, **SAVES))
     sim.port.advance(2)
     sim.submit("cy", 8, "wide", run_time_s=20)
-    sim.cycles(50)
+    sim.cycles(25, every_s=2)
     assert [a.value for a in sim.actions(ActionKind.RESIZE)] == ["3", "4"]
     assert nodes(sim, job) == 4
 
 
 def test_its_user_is_told_and_its_page_has_both_figures(sim: Sim) -> None:
     job = shrunk(sim)
-    sim.cycles(40)
+    sim.cycles(20, every_s=2)
     collect()
     told = Notice.objects.get(key=f"grown/{growth().pk}")
     assert (told.user, told.job_id) == ("ann", job)
@@ -320,7 +320,7 @@ def test_its_page_shows_its_nodes_over_time_and_when_the_others_come_back(sim: S
     assert missing == (
         "It has 3 of 4 nodes. The others come back by a restart when 2 has ended, if that pays."
     )
-    sim.cycles(40)
+    sim.cycles(20, every_s=2)
     plot, missing = seen(sim, job)
     assert plot is not None
     assert (plot.now, missing) == (4, "")
@@ -337,7 +337,7 @@ def test_after_the_other_has_ended_it_says_what_it_waits_for(sim: Sim) -> None:
 
 def test_its_plan_is_a_page_like_any_other(sim: Sim, client: Client) -> None:
     job = shrunk(sim)
-    sim.cycles(40)
+    sim.cycles(20, every_s=2)
     client.force_login(factories.make_administrator(), backend="console.accounts.backends.PasswordBackend")
     pages = {
         reverse("plan", args=[growth().pk]): "the restart costs 1 min",

@@ -139,7 +139,7 @@ def test_a_recovery_that_is_lost_on_its_way_is_tried_again_before_slurm_forgets_
     sim.port.faults.add(ActionFault(FaultEffect.LOSE_REQUEST, kind=ActionKind.RECOVER, times=6))
     sim.submit("cy", 6, run_time_s=300)
 
-    sim.cycles(60)
+    sim.cycles(20, every_s=3)
     assert fate(low).fate == Fate.WAITING
     assert not Incident.objects.exists()
 
@@ -150,11 +150,11 @@ def test_a_recovery_of_which_nobody_knows_is_lost_after_a_minute_of_tries_and_fo
     sim.port.faults.add(ActionFault(FaultEffect.LOSE_REQUEST, kind=ActionKind.RECOVER, times=18))
     sim.submit("cy", 6, run_time_s=300)
 
-    sim.cycles(90)
+    sim.cycles(30, every_s=3)
     assert fate(low).fate == Fate.LOST
     assert Incident.objects.get().closed_at is None
     assert sim.plan().state == "executing", "it is tried on"
-    sim.cycles(60)
+    sim.cycles(20, every_s=3)
 
     assert fate(low).fate == Fate.WAITING
     assert sim.plan().outcome.endswith(f"{low} waits.")
@@ -204,7 +204,7 @@ def test_after_a_minute_a_returned_job_is_not_followed_any_more(sim: Sim) -> Non
     sim.policy()
     low = sim.running("ann", 8)
     sim.submit("cy", 6, run_time_s=5)
-    sim.cycles(75)
+    sim.cycles(25, every_s=3)
 
     assert fate(low).settled_at is not None
     sim.port.job(low).spec = _failing(sim, low)
