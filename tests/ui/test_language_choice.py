@@ -72,7 +72,7 @@ def test_what_is_said_instead_of_a_page_names_its_language(name: str) -> None:
 
 
 def test_the_documents_of_the_api_are_english_and_say_so(house: House, ada: Client) -> None:
-    page = ada.get("/api/docs/", headers={"Accept-Language": "zh-CN"}).content.decode()
+    page = ada.get("/api/v1/docs/", headers={"Accept-Language": "zh-CN"}).content.decode()
     assert '<html lang="en">' in page
 
 
