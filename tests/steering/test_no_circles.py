@@ -29,7 +29,7 @@ def stop_and_let_return(sim: Sim, low: str) -> None:
     urgent = sim.submit("cy", 8, run_time_s=20)
     sim.cycles(6)
     assert sim.state(urgent) is JobState.RUNNING
-    sim.cycles(30)
+    sim.cycles(15, every_s=2)
     assert sim.state(low) is JobState.RUNNING
 
 
