@@ -15,17 +15,20 @@ from tests.plugins.migrated import create_migrated_database
 from tests.plugins.servers import PostgresServer
 
 ROOT = Path(__file__).parents[1]
-TIMEOUT_S = 1200
+TIMEOUT_S = 2400
 STEERING = ROOT / "tests" / "steering"
 # Of files whose tests are all whole plans, one plan each: what they write is alike.
 ONE_OF = {
     "test_arrays.py": "test_urgent_tasks_get_room_by_one_plan_and_all_that_were_stopped_come_back_once",
     "test_checkpoints.py": "test_all_victims_of_a_plan_are_waited_for_and_then_stopped_together",
     "test_elastic.py": "test_one_worker_goes_and_comes_back",
+    "test_exchanging.py": "test_both_run_on_even_sets_and_it_was_stopped_once",
     "test_keeping.py": "test_it_is_let_go_when_the_job_runs",
     "test_line.py": "test_taken_back_everybody_is_where_slurm_has_them",
     "test_lives.py": "test_each_stop_has_its_own_return",
-    "test_regrowing.py": "test_when_the_other_has_ended_it_gets_its_nodes_back",
+    "test_placing.py": "test_others_make_room_for_it_and_it_starts_there",
+    "test_regrowing.py": "test_when_the_other_has_ended_it_gets_its_nodes_back[elastic:min=2,how=inplace]",
+    "test_requeueing.py": "test_it_is_made_requeueable_at_once_and_each_step_is_told_once",
     "test_together.py": "test_they_are_held_until_all_fit_and_then_start_together",
 }
 # Worlds that take many cycles, files of generated text and a script of Slurm's say nothing more on another database.
@@ -50,21 +53,19 @@ def _steering() -> Iterator[str]:
     "folders",
     [
         "accounts audit config partitions power projects history/test_quota_times.py ui/test_plots.py",
-        "steering 0",
-        "steering 1",
+        "steering",
     ],
 )
 def test_the_foundations_hold_on_postgresql(postgres_server: PostgresServer, folders: str) -> None:
     """Without those tests that run on both databases anyway."""
     command = [sys.executable, "-m", "pytest", "-p", "tests.plugins.on_postgres", "-p", "no:cacheprovider"]
     command += ["-m", "not postgres", "-k", " and ".join(f"not {word}" for word in ALIKE)]
-    first, half = folders.split(maxsplit=1)
-    if first == "steering":
-        command += list(_steering())[int(half) :: 2]
+    if folders == "steering":
+        command += _steering()
     else:
         command += [f"tests/{path}" for path in folders.split()]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
-    name = f"part_{first}_{half[0]}"
+    name = f"part_{folders.split(maxsplit=1)[0]}"
     # Its tests' database has its tables already: a copy takes less than migrating once more.
     create_migrated_database(postgres_server, f"test_{name}")
     command.append("--reuse-db")

@@ -94,6 +94,8 @@ class PostgresServer(Server):
             "fsync": "off",
             "synchronous_commit": "off",
             "full_page_writes": "off",
+            "jit": "off",
+            "autovacuum": "off",
             "shared_buffers": "32MB",
             "max_connections": 60,
         }

@@ -9,6 +9,7 @@ import time_machine
 from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.db import connection
+from django.utils import timezone
 
 from console.audit.models import AuditEntry
 from console.partitions.models import Partition
@@ -83,7 +84,7 @@ def test_of_several_from_before_the_newest_answers_for_all(places: tuple[Partiti
         key_hash="b",
         username="Erin",
         projects=[["dev", project.code]],
-        created_at=NOW + timedelta(days=999),
+        created_at=timezone.now() + timedelta(days=1),
         **facts,
     )
     other = Invitation.objects.create(key_hash="c", username="finn", created_at=NOW, **facts)

@@ -92,7 +92,7 @@ def test_urgent_tasks_get_room_by_one_plan_and_all_that_were_stopped_come_back_o
     assert plan.outcome.startswith(f"{urgent[0].partition('_')[0]}_[0-4] runs.")
     assert states(sim, urgent) == [RUNNING] * 5
     assert len(plan.victims) == 3
-    sim.cycles(30)
+    sim.cycles(15, every_s=2)
     assert states(sim, low) == [RUNNING] * 4
     assert [sim.port.job(job).restarts for job in low] == [int(job in victims(plan)) for job in low]
     assert kinds(ActionKind.PRIORITISE, *urgent) == ["verified"] * 5
@@ -128,7 +128,7 @@ def test_tasks_that_find_room_by_themselves_leave_their_part_of_the_plan(sim: Si
 def test_nobody_is_stopped_for_a_task_that_leaves_before_the_stops(sim: Sim) -> None:
     plan, low, urgent = begun(sim)
     sim.port.cancel(urgent[1])
-    sim.cycles(40)
+    sim.cycles(20, every_s=2)
     plan.refresh_from_db()
     assert (plan.state, states(sim, [urgent[0], urgent[2]])) == ("verified", [RUNNING] * 2)
     assert sum(sim.port.job(job).restarts for job in low) == 2
@@ -186,7 +186,7 @@ def test_nobody_is_stopped_for_a_task_that_finds_room_by_itself(sim: Sim) -> Non
     plan, low, urgent = begun(sim)
     (other,) = set(low) - set(victims(plan))
     sim.port.cancel(other)
-    sim.cycles(40)
+    sim.cycles(20, every_s=2)
     plan.refresh_from_db()
     assert (plan.state, states(sim, urgent), Plan.objects.count()) == ("verified", [RUNNING] * 3, 1)
     assert sum(sim.port.job(job).restarts for job in low if job != other) == 2
@@ -198,7 +198,7 @@ def test_the_room_of_another_plan_is_not_taken_for_free(sim: Sim) -> None:
     urgent = array(sim, "cy", 2, 3)
     sim.cycle()
     other = sim.submit("cy", 2)
-    sim.cycles(40)
+    sim.cycles(20, every_s=2)
     assert states(sim, [*urgent, other]) == [RUNNING] * 4
     assert states(sim, low) == [PENDING] * 3
     assert [plan.state for plan in Plan.objects.order_by("pk")] == ["verified"] * 2
@@ -376,6 +376,6 @@ def test_a_spared_victim_is_not_counted_on_at_the_next_look(sim: Sim) -> None:
     plan, low, _urgent = begun(sim)
     (other,) = set(low) - set(victims(plan))
     sim.port.cancel(other)
-    sim.cycles(40)
+    sim.cycles(20, every_s=2)
     (spared,) = [row.job_id for row in plan.fates.all() if row.fate == "spared"]
     assert {run.job_id for run in runs_going(sim.plan())} == set(victims(plan)) - {spared}

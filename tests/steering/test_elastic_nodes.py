@@ -110,7 +110,7 @@ def test_a_refused_number_of_nodes_keeps_nobody_held(sim: Sim, monkeypatch: pyte
         lambda *_: ActionOutcome(OutcomeKind.REFUSED, "no"),
     )
     plan, job, urgent = shrunk(sim, run_time_s=10)
-    sim.cycles(30)
+    sim.cycles(15, every_s=2)
     plan.refresh_from_db()
     assert (plan.state, sim.actions(ActionKind.RESIZE)[0].state) == ("verified", "failed")
     assert sim.state(urgent) is None

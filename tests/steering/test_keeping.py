@@ -115,7 +115,7 @@ def test_nothing_is_left_of_it_when_no_cycle_comes_any_more(sim: Sim) -> None:
     policy(sim)
     full(sim, 900, 900, 900, 900)
     large(sim)
-    sim.cycles(50)
+    sim.cycles(25, every_s=2)
     assert kept(sim)
     sim.port.advance(KEPT_S)
     assert kept(sim) == {}
@@ -127,7 +127,7 @@ def test_it_is_let_go_when_the_job_runs(sim: Sim) -> None:
     job = large(sim)
     sim.cycle()
     assert kept(sim)
-    sim.cycles(30)
+    sim.cycles(15, every_s=2)
     assert sim.state(job) is JobState.RUNNING
     assert kept(sim) == {}
     assert not KeptPlace.objects.exists()
@@ -215,7 +215,7 @@ def test_who_ends_in_time_runs_on_kept_nodes_and_who_does_not_waits(sim: Sim) ->
     guest = told("nodes.kept")[-2:]
     assert any(row.after and row.after.get("guest_of") == job for row in guest)
     assert len(kept(sim)[job]) == 3, "the node is kept for the large one again"
-    sim.cycles(40)
+    sim.cycles(20, every_s=2)
     assert sim.state(short) is None
     assert sim.state(long) is JobState.PENDING
 

@@ -29,7 +29,7 @@ def stop_and_let_return(sim: Sim, low: str) -> None:
     urgent = sim.submit("cy", 8, run_time_s=20)
     sim.cycles(6)
     assert sim.state(urgent) is JobState.RUNNING
-    sim.cycles(30)
+    sim.cycles(15, every_s=2)
     assert sim.state(low) is JobState.RUNNING
 
 
@@ -123,10 +123,10 @@ def fail(sim: Sim) -> None:
 
 def crash(sim: Sim, urgent: str, after_s: int) -> None:
     """Room is made for the job, and so soon after its start it fails."""
-    for _ in range(300):
+    for _ in range(100):
         if sim.state(urgent) is JobState.RUNNING:
             break
-        sim.cycles(1)
+        sim.cycles(1, every_s=3)
     assert sim.state(urgent) is JobState.RUNNING
     if after_s:
         sim.cycles(1, every_s=after_s)

@@ -65,7 +65,7 @@ def test_a_victim_that_cannot_start_gives_its_place_back_after_a_minute(sim: Sim
     sim.cycles(20)
     assert sim.port.job(low).priority == LAST_OF_FRONT
     assert Plan.objects.get().state == "executing"
-    sim.cycles(60)
+    sim.cycles(20, every_s=3)
 
     assert 0 < sim.port.job(low).priority < SLURMS_HIGHEST
     assert Plan.objects.get().state == "undone"

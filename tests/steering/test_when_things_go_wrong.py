@@ -82,7 +82,7 @@ def test_a_refused_release_is_tried_again_until_the_victim_is_free(sim: Sim) -> 
     assert sim.row(low).held
     assert sim.plan().state == "executing"
 
-    sim.cycles(30)
+    sim.cycles(15, every_s=2)
     assert sim.state(low) is JobState.RUNNING
     assert sim.plan().state == "verified"
 
@@ -322,7 +322,7 @@ def test_a_run_whose_stop_was_seen_to_work_by_mistake_is_left_alone_and_the_cycl
     sim.policy()
     low = sim.running("ann", 8)
     sim.submit("cy", 6, run_time_s=5)
-    sim.cycles(30)
+    sim.cycles(15, every_s=2)
     assert sim.state(low) is JobState.RUNNING
     now = sim.port.job(low).run
     PlannedAction.objects.filter(job_id=low, kind=ActionKind.REQUEUE_HOLD, state="verified").update(
@@ -350,7 +350,7 @@ def test_a_stop_that_finds_its_victim_ending_at_the_signal_does_not_lose_it(
     sim.policy(grace_s=3)
     low = sim.running("ann", 8, on_signal=OnSignal.DIE, completing_s=10)
     urgent = sim.submit("cy", 8, run_time_s=5)
-    sim.cycles(30)
+    sim.cycles(15, every_s=2)
     assert sim.state(urgent) is None
     assert sim.port.job(low).restarts == 1
     assert [stop.outcome for stop in sim.actions(ActionKind.REQUEUE_HOLD)] == ["already"]
