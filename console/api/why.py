@@ -13,10 +13,9 @@ from console.api.base import ApiView
 from console.api.dataclasses import DataclassSerializer
 from console.cluster.models import Job
 from console.core import clock
-from console.steering.explanations import About, Stage, tasks_of, why
+from console.steering.explanations import Stage, tasks_of, why
 from console.steering.explanations.answer import AnsweredStop, AnswerLine, AnswerPart, Return
 
-ABOUT = [(about.value, about.value) for about in About]
 STAGES = [(stage.value, stage.value) for stage in Stage]
 TASKS_NAMED = 5
 

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
@@ -26,11 +25,6 @@ class Person:
     manages: tuple[str, ...]
     tokens: tuple[ApiToken, ...]
     signs_in: str
-
-    @property
-    def token_used_at(self) -> datetime | None:
-        """When any of the tokens was used last."""
-        return max((token.used_at for token in self.tokens if token.used_at), default=None)
 
 
 def accounts(text: str = "", role: str = "", state: str = "") -> QuerySet[User]:

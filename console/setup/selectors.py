@@ -17,7 +17,6 @@ from console.projects.models import Project
 from console.setup.lacking import Lack, lacking
 from console.setup.models import Examination, Invitation, PutOff
 from console.setup.signing_in import is_set_up
-from scheduler.model.policy import Enforcement
 
 STEPS: tuple[tuple[str, Any, Any], ...] = (
     ("cluster", _("Attach Slurm"), _("The worker looks at the cluster and says what would hinder it.")),
@@ -118,11 +117,6 @@ def partitions(cluster: Cluster) -> Sequence[Partition]:
 def without_levels(cluster: Cluster) -> list[Partition]:
     """Partitions where nobody ranks above anybody yet."""
     return [row for row in partitions(cluster) if not policy_of(row).levels]
-
-
-def in_shadow(cluster: Cluster) -> list[Partition]:
-    """Partitions in which nothing is touched."""
-    return [row for row in partitions(cluster) if policy_of(row).enforcement is Enforcement.SHADOW]
 
 
 def accounting(cluster: Cluster) -> Accounting:

@@ -29,8 +29,3 @@ def is_whole(job: ObservedJob) -> bool:
 def group_name(group: str) -> str:
     """What people call a group: the array's id, or the name that its user gave it."""
     return group.partition(_AT)[0]
-
-
-def is_named(group: str) -> bool:
-    """Whether it is a group of jobs that say so, not an array."""
-    return _AT in group

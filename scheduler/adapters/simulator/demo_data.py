@@ -10,8 +10,6 @@ from scheduler.model.kind import KIND_LIMITS, kind_bands
 
 Config = dict[str, Any]
 
-DEMO_MANAGERS = ("pam",)
-"""Managers of the demo's projects."""
 DEMO_PARTITION_ADMINS = ("dave",)
 """Administrators of the demo's partitions."""
 

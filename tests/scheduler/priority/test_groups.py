@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from scheduler.model.jobs import JobState, ObservedJob
-from scheduler.priority.groups import group_name, group_of, is_named, is_whole
+from scheduler.priority.groups import group_name, group_of, is_whole
 
 JOB = ObservedJob(
     id="7", name="part1", user="cy", account="alpha", state=JobState.PENDING, partitions=("x",), submit=1
@@ -26,8 +26,8 @@ def test_jobs_that_say_so_belong_together_and_that_comes_before_the_array() -> N
     first = replace(JOB, comment="seed=3 group=train7")
     second = replace(JOB, id="41_3", array_job_id="41", name="other", comment="group=train7;partial=no")
     assert group_of(first) == group_of(second) != ""
-    assert (group_name(group_of(first)), is_named(group_of(first))) == ("train7", True)
-    assert (group_name("41"), is_named("41")) == ("41", False)
+    assert group_name(group_of(first)) == "train7"
+    assert group_name("41") == "41"
 
 
 @pytest.mark.parametrize("other", [{"user": "ann"}, {"account": "beta"}, {"comment": "group=train8"}])
