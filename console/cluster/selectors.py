@@ -8,10 +8,11 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db.models import IntegerField, TextField
+from django.db.models import IntegerField, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from console.cluster.models import Cluster, Node
+from console.core.compiled import rows_of
 
 Kind = tuple[tuple[str, int], ...]
 
@@ -48,7 +49,17 @@ def seen_nodes(cluster: Cluster) -> list[SeenNode]:
 
     What nobody has changed since the last look is not made again, so nobody may change what a node has or holds.
     """
-    rows = (
+    rows = rows_of(("nodes", cluster.pk), lambda: _node_rows(cluster.pk))
+    before = _seen.get(cluster.pk, {})
+    now = {row: before.get(row) or _seen_node(row) for row in rows}
+    if len(_seen) > MOST_CLUSTERS:
+        _seen.clear()
+    _seen[cluster.pk] = now
+    return list(now.values())
+
+
+def _node_rows(cluster: int) -> QuerySet[Node, Any]:
+    return (
         Node.objects.filter(cluster=cluster)
         .order_by("name")
         .values_list(
@@ -57,12 +68,6 @@ def seen_nodes(cluster: Cluster) -> list[SeenNode]:
             *(Cast(field, TextField()) for field in ("total", "used", "partitions", "own_units")),
         )
     )
-    before = _seen.get(cluster.pk, {})
-    now = {row: before.get(row) or _seen_node(row) for row in rows}
-    if len(_seen) > MOST_CLUSTERS:
-        _seen.clear()
-    _seen[cluster.pk] = now
-    return list(now.values())
 
 
 MOST_CLUSTERS = 8

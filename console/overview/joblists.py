@@ -1,8 +1,10 @@
 """Lists of jobs: what the address asks for (order, page, columns) and the rows that answer it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import starmap
+from operator import or_
 from typing import Any
 
 from django.core.paginator import Page, Paginator
@@ -11,11 +13,13 @@ from django.db.models.functions import Length
 from django.http import QueryDict
 
 from console.cluster.models import Job
+from console.core.compiled import rows_of
 from console.overview.columns import COLUMNS, RISK, STARTS, TableColumn, read_columns
 from console.overview.folding import Folded, Key, first_of_each, fold_read, folded
 from console.overview.listed import ListedJob, as_listed, listed
 from console.starts.models import ExpectedStart
 from console.starts.selectors import expected_starts, stop_chances
+from scheduler.model.jobs import Level
 
 PAGE_SIZE = 50
 
@@ -120,12 +124,8 @@ class JobList:
         return tuple(column.key for column in self.columns)
 
 
-class _KnownCount(Paginator):
-    """A paginator that is told the count, where the page has counted already."""
-
-    def __init__(self, rows: QuerySet[Job, Any], total: int) -> None:
-        super().__init__(rows, PAGE_SIZE)
-        self.__dict__["count"] = total
+Levels = tuple[Level, Level]
+"""A job's user level and task level."""
 
 
 def _ordering(kind: ListKind, sort: str) -> list[Any]:
@@ -143,34 +143,75 @@ def _ordering(kind: ListKind, sort: str) -> list[Any]:
     return result
 
 
-def read_list(
-    query: QueryDict,
-    kind: ListKind,
-    jobs: QuerySet[Job],
-    total: int | None = None,
-    *,
-    grouped: bool | None = None,
-) -> JobList:
-    """The page of `jobs` that the address asks for; a page beyond the last shows the last.
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a list before it is read: whether some jobs belong to groups, and how many there are (`total`).
 
-    `total`: how many there are, `grouped`: whether some belong to groups, if that is known already.
+    `levels`: how many there are of each pair of levels. `key`: what else its jobs hang on, where the same list is asked
+    for again and again.
     """
+
+    grouped: bool
+    total: int | None = None
+    levels: Mapping[Levels, int] = field(default_factory=dict)
+    key: Hashable = None
+
+
+def read_list(query: QueryDict, kind: ListKind, jobs: QuerySet[Job], known: Known | None = None) -> JobList:
+    """The page of `jobs` that the address asks for; a page beyond the last shows the last."""
     sort = query.get(f"{kind.key}_sort", kind.default)
     if sort.removeprefix("-") not in kind.orders:
         sort = kind.default
+    columns = read_columns(query.getlist(f"{kind.key}_col"), kind.offered, kind.usual)
+    wanted, groups = query.get(f"{kind.key}_page"), {}
+    if known is not None and known.total is not None and not known.grouped:
+        numbers = range(known.total)
+        page: Page[Any] = Paginator(numbers, PAGE_SIZE).get_page(wanted)
+        found = _rows(kind, sort, jobs, known, numbers[slice(page.start_index() - 1, page.end_index())])
+    else:
+        every = _in_order(kind, sort, jobs)
+        is_grouped = jobs.exclude(group="").exists() if known is None else known.grouped
+        rows = first_of_each(every, _ordering(kind, sort)) if is_grouped else every
+        page = Paginator(as_listed(rows), PAGE_SIZE).get_page(wanted)
+        found = list(starmap(ListedJob, page.object_list))
+        groups = folded(found, every, query.getlist(f"{kind.key}_open"))
+    page.object_list = found
+    return JobList(kind, sort, page, columns, groups, *_beside(columns, found, groups))
+
+
+def _in_order(kind: ListKind, sort: str, jobs: QuerySet[Job]) -> QuerySet[Job]:
     if "place" in kind.orders:
         jobs = jobs.annotate(unplaced=Q(place=0))
-    ordering = _ordering(kind, sort)
-    rows = every = jobs.order_by(*ordering)
-    if jobs.exclude(group="").exists() if grouped is None else grouped:
-        rows, total = first_of_each(every, ordering), None
-    parts = as_listed(rows)
-    paginator = Paginator(parts, PAGE_SIZE) if total is None else _KnownCount(parts, total)
-    page: Page[Any] = paginator.get_page(query.get(f"{kind.key}_page"))
-    found = page.object_list = list(starmap(ListedJob, page.object_list))
-    columns = read_columns(query.getlist(f"{kind.key}_col"), kind.offered, kind.usual)
-    groups = folded(found, every, query.getlist(f"{kind.key}_open"))
-    return JobList(kind, sort, page, columns, groups, *_beside(columns, found, groups))
+    return jobs.order_by(*_ordering(kind, sort))
+
+
+def _rows(kind: ListKind, sort: str, jobs: QuerySet[Job], known: Known, places: range) -> list[ListedJob]:
+    """Those at some places of the list. In the order of levels no others are gone through than those of the first
+    levels, as many as have so many jobs."""
+    is_by_level = sort == "user_level" and sum(known.levels.values()) == known.total
+    first = _first(known.levels, places.stop) if is_by_level else None
+
+    def asked() -> QuerySet[Job, Any]:
+        rows = jobs if first is None else jobs.filter(_of_levels(first))
+        return as_listed(_in_order(kind, sort, rows))[places.start : places.stop]
+
+    key = ("list", known.key, kind.key, sort, first, places)
+    return list(starmap(ListedJob, asked() if known.key is None else rows_of(key, asked)))
+
+
+def _first(levels: Mapping[Levels, int], count: int) -> tuple[Levels, ...]:
+    """The highest levels, as many as have `count` jobs together."""
+    found: list[Levels] = []
+    for pair in sorted(levels, key=lambda pair: [(level is None, level) for level in pair]):
+        if count <= 0:
+            break
+        found.append(pair)
+        count -= levels[pair]
+    return tuple(found)
+
+
+def _of_levels(pairs: Iterable[Levels]) -> Q:
+    return reduce(or_, (Q(user_level=user, task_level=task) for user, task in pairs), Q(pk__in=()))
 
 
 def fixed_list(key: str, jobs: Sequence[Job], columns: Sequence[str], query: QueryDict) -> JobList:

@@ -1,5 +1,6 @@
 """What the overview and the partition page show, gathered from the apps below in a fixed number of queries."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,6 +14,7 @@ from console.accounts.rules import once
 from console.cluster.models import Cluster, ClusterPartition, JobPhase
 from console.cluster.selectors import SeenNode, alike
 from console.core import clock
+from console.core.compiled import rows_of
 from console.overview.nodemap import share
 from console.overview.openplans import OpenPlan, open_plans_of
 from console.overview.plots import Plot
@@ -20,6 +22,7 @@ from console.partitions.models import Partition
 from console.partitions.selectors import policy_of, visible_partitions
 from console.reports.seen import Seen, level_field, see
 from console.steering.models import OPEN_STATES, STOP_KINDS, ActionState, Plan, PlannedAction
+from scheduler.model.jobs import Level
 from scheduler.model.policy import PartitionPolicy
 
 STALE_S = 30
@@ -86,6 +89,8 @@ class PartitionState:
     stops_today: int = 0
     immune: int = 0
     """How many running jobs nobody stops, because Slurm does not requeue them."""
+    running_levels: Mapping[tuple[Level, Level], int] = field(default_factory=dict)
+    """How many jobs run (or end) of each pair of a user level and a task level."""
     grouped: frozenset[str] = frozenset()
     """The phases in which some jobs belong to arrays or groups."""
     day: list[Plot] = field(default_factory=list)
@@ -156,11 +161,19 @@ def _state(
         nodes=theirs,
         waiting=_waiting(policy, rows),
         running=sum(row["count"] for row in rows if row["phase"] in HELD_PHASES),
+        running_levels=_pairs(row for row in rows if row["phase"] in HELD_PHASES),
         plans=[plan for plan in plans if plan.partition == partition.name],
         stops_today=stops.get(partition.name, 0),
         immune=sum(row["immune_jobs"] for row in rows if row["phase"] == JobPhase.RUNNING),
         grouped=frozenset(row["phase"] for row in rows if row["grouped"]),
     )
+
+
+def _pairs(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[Level, Level], int]:
+    found: Counter[tuple[Level, Level]] = Counter()
+    for row in rows:
+        found[row["user_level"], row["task_level"]] += row["count"]
+    return found
 
 
 def _waiting(policy: PartitionPolicy, rows: Iterable[Mapping[str, Any]]) -> list[LevelCount]:
@@ -200,8 +213,11 @@ def open_plans(cluster: Cluster) -> dict[int, Plan]:
 
 def stops_since(cluster: Cluster, moment: datetime) -> dict[str, int]:
     """How many jobs were stopped since then, by partition."""
-    rows = done_stops(cluster, moment).order_by().values_list("plan__partition").annotate(Count("id"))
-    return dict(rows)
+
+    def asked() -> QuerySet[PlannedAction, Any]:
+        return done_stops(cluster, moment).order_by().values_list("plan__partition").annotate(Count("id"))
+
+    return dict(rows_of(("stops since", cluster.pk, moment), asked))
 
 
 def done_stops(cluster: Cluster, moment: datetime) -> QuerySet[PlannedAction]:

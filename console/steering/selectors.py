@@ -14,6 +14,7 @@ from console.accounts.permissions import Permission
 from console.accounts.rules import is_administrator
 from console.cluster.models import Job
 from console.core import clock
+from console.core.compiled import rows_of
 from console.core.saying import names
 from console.partitions.models import Partition
 from console.partitions.selectors import administered_partitions
@@ -185,12 +186,24 @@ def numbers_to_decide(user: Any, cluster_name: str) -> Counter[str]:
 
     Tasks of one array count once. Every page shows it.
     """
+    decides, is_asked = user.has_perm(Permission.PLAN_DECIDE), user.has_perm(Permission.REQUEST_DECIDE)
+
+    def asked() -> QuerySet[Any, Any]:
+        return _to_decide(user, cluster_name, plans=decides, requests=is_asked)
+
+    # Administrators decide everywhere: it is the same question for all of them.
+    key = ("to decide", cluster_name, decides, is_asked)
+    found = rows_of(key, asked) if is_administrator(user) else list(asked())
+    return Counter(kind for kind, _partition, _array in found)
+
+
+def _to_decide(user: Any, cluster_name: str, *, plans: bool, requests: bool) -> QuerySet[Any, Any]:
     kind = partial(Value, output_field=CharField())
     rows: QuerySet[Any, Any] = Plan.objects.none().values_list(kind("plans"), "partition", "job_id")
-    if user.has_perm(Permission.PLAN_DECIDE):
+    if plans:
         asked = waiting_for(user, cluster_name).order_by()
         rows = asked.values_list(kind("plans"), "partition", GROUP).distinct()
-    if user.has_perm(Permission.REQUEST_DECIDE):
+    if requests:
         waiting = UrgencyRequest.objects.filter(
             state=RequestState.WAITING, project__cluster__name=cluster_name
         )
@@ -199,7 +212,7 @@ def numbers_to_decide(user: Any, cluster_name: str) -> Counter[str]:
         rows = rows.union(
             waiting.order_by().values_list(*named), proposed.order_by().values_list(*named), all=True
         )
-    return Counter(kind for kind, _partition, _array in rows)
+    return rows
 
 
 def decided_partitions(user: Any, cluster_name: str) -> QuerySet[Partition, str]:

@@ -1,7 +1,8 @@
 """A partition now: capacity by node, who runs, who waits and why, the latest plans."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from django.db.models import QuerySet
@@ -16,7 +17,7 @@ from console.cluster.models import Cluster, Job, JobPhase
 from console.core.htmx import render_page, unchanged
 from console.overview import joblists
 from console.overview.jobfilter import STATES, JobFilter, kept_parameters
-from console.overview.nodemap import held_jobs, moves_of
+from console.overview.nodemap import HeldJob, held_jobs, moves_of
 from console.overview.nodeview import NodeView, Squaring, read_nodes
 from console.overview.selectors import (
     HELD_PHASES,
@@ -114,6 +115,14 @@ def _same_for_all(request: HttpRequest, partition: Partition, state: PartitionSt
     query = request.GET.copy()
     query.pop("since", None)
     kept = _kept(partition, state)
+
+    def known(
+        grouped: bool, total: int, levels: Mapping[joblists.Levels, int] = MappingProxyType({})
+    ) -> joblists.Known:
+        if wanted.active:
+            return joblists.Known(grouped)
+        return joblists.Known(grouped, total, levels, partition.pk)
+
     seen = [
         partition.pk,
         partition.cluster.version,
@@ -129,16 +138,14 @@ def _same_for_all(request: HttpRequest, partition: Partition, state: PartitionSt
             request.GET,
             joblists.WAITING,
             wanted.apply(waiting, axis),
-            total=None if wanted.active else state.waiting_total,
-            grouped=JobPhase.PENDING in state.grouped,
+            known(JobPhase.PENDING in state.grouped, state.waiting_total),
         ),
         "running": lazy(
             joblists.read_list,
             request.GET,
             joblists.RUNNING,
             wanted.apply(held, axis),
-            total=None if wanted.active else state.running,
-            grouped=not state.grouped.isdisjoint(HELD_PHASES),
+            known(not state.grouped.isdisjoint(HELD_PHASES), state.running, state.running_levels),
         ),
     }
 
@@ -151,18 +158,25 @@ def _nodes(
     held: QuerySet[Job],
 ) -> NodeView:
     """The map, as the address asks for it."""
-    axis = level_field(state.policy.mode)
+    axis, grouped = level_field(state.policy.mode), not state.grouped.isdisjoint(HELD_PHASES)
     return read_nodes(
         request.GET,
         state.nodes,
         lambda names: held_jobs(held, axis, names),
         names=[rule.name for rule in state.policy.levels],
-        moves=lambda: moves_of(state.plans, kept, takeable_jobs(partition)),
+        moves=lambda jobs: moves_of(
+            state.plans, kept, takeable_jobs(partition, _spread(jobs), grouped=grouped)
+        ),
         squaring=Squaring(
             lambda by: SquareSource.of(partition, state.policy).scale(by, state.nodes),
             lambda node: node.unit_in(partition.name),
         ),
     )
+
+
+def _spread(jobs: Iterable[HeldJob]) -> list[str]:
+    """Those that are on several nodes."""
+    return [job.job_id for job in jobs if len(job.alloc) > 1]
 
 
 def lazy(make: Callable[..., T], *args: object, **keywords: object) -> Callable[[], T]:

@@ -7,11 +7,12 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from django.db.models import BigIntegerField, DateTimeField, F, TextField, Value
+from django.db.models import BigIntegerField, DateTimeField, F, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 
 from console.accounts.rules import once
 from console.cluster.models import Cluster
+from console.core.compiled import rows_of
 from console.steering.models import CycleMeter, Incident, Pause
 from console.steering.streaks import Streak, read, what_holds
 
@@ -53,21 +54,8 @@ def standing_for(user: Any, cluster_name: str) -> SteeringNotices:
 
 def standing(cluster_name: str) -> SteeringNotices:
     """Read all of it: it is little, and mostly there is none."""
-    pauses = Pause.objects.filter(cluster__name=cluster_name).order_by().values_list(
-        _NUMBER(_PAUSE), F("partition"), _TEXT(""), F("by"), _NUMBER(0), _TEXT(""), F("reason"), F("since"),
-    )  # fmt: skip
-    incidents = Incident.objects.filter(cluster__name=cluster_name, closed_at=None).order_by().values_list(
-        F("id"), F("partition"), F("job_id"), F("user"), F("plan"), F("beneficiary"), F("words"), F("opened_at"),
-    )  # fmt: skip
-    failing_text, no_moment = Cast("failing", TextField()), Value(None, output_field=DateTimeField())
-    meters = CycleMeter.objects.filter(cluster__name=cluster_name).order_by().values_list(
-        _NUMBER(_METER), _TEXT(""), _TEXT(""), _TEXT(""), _NUMBER(0), _TEXT(""), failing_text, no_moment,
-    )  # fmt: skip
-    made_up = Cluster.objects.filter(name=cluster_name, made_up_until__isnull=False).order_by().values_list(
-        _NUMBER(_CLUSTER), _TEXT(""), _TEXT(""), _TEXT(""), _NUMBER(0), _TEXT(""), _TEXT(""), F("made_up_until"),
-    )  # fmt: skip
     held, failing, opened, made_up_until = [], {}, [], None
-    for pk, *row in pauses.union(incidents, meters, made_up, all=True):
+    for pk, *row in rows_of(("standing", cluster_name), lambda: _standing_rows(cluster_name)):
         partition, job_id, by, plan, beneficiary, words, since = row
         if pk == _PAUSE:
             held.append(Pause(partition=partition, by=by, reason=words, since=since))
@@ -83,3 +71,20 @@ def standing(cluster_name: str) -> SteeringNotices:
         tuple(sorted(opened, key=lambda incident: -incident.pk)),
         made_up_until,
     )
+
+
+def _standing_rows(cluster_name: str) -> QuerySet[Any, Any]:
+    pauses = Pause.objects.filter(cluster__name=cluster_name).order_by().values_list(
+        _NUMBER(_PAUSE), F("partition"), _TEXT(""), F("by"), _NUMBER(0), _TEXT(""), F("reason"), F("since"),
+    )  # fmt: skip
+    incidents = Incident.objects.filter(cluster__name=cluster_name, closed_at=None).order_by().values_list(
+        F("id"), F("partition"), F("job_id"), F("user"), F("plan"), F("beneficiary"), F("words"), F("opened_at"),
+    )  # fmt: skip
+    failing_text, no_moment = Cast("failing", TextField()), Value(None, output_field=DateTimeField())
+    meters = CycleMeter.objects.filter(cluster__name=cluster_name).order_by().values_list(
+        _NUMBER(_METER), _TEXT(""), _TEXT(""), _TEXT(""), _NUMBER(0), _TEXT(""), failing_text, no_moment,
+    )  # fmt: skip
+    made_up = Cluster.objects.filter(name=cluster_name, made_up_until__isnull=False).order_by().values_list(
+        _NUMBER(_CLUSTER), _TEXT(""), _TEXT(""), _TEXT(""), _NUMBER(0), _TEXT(""), _TEXT(""), F("made_up_until"),
+    )  # fmt: skip
+    return pauses.union(incidents, meters, made_up, all=True)
