@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any, NamedTuple
 
+from console.core.remembered import on_forgetting
 from console.reports.lane_bar import EXPECTED, FORECAST, LIMIT, PLANNED, LaneBar, bar_of
 from console.reports.lane_rows import LaneJob, Place, StartSaid
 from console.starts.left import RunsLeft, SaidOfRun
@@ -74,3 +75,6 @@ class Coming:
             return bar
         end_by = FORECAST if job.job_id in left.forecasts else LIMIT
         return bar._replace(end=start + round(left.whole(job).p50), end_by=end_by)
+
+
+on_forgetting(_kept.clear)
