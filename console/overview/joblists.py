@@ -144,7 +144,7 @@ def _ordering(kind: ListKind, sort: str) -> list[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownList:
     """What is known of a list before it is read: whether some jobs belong to groups, and how many there are (`total`).
 
     `levels`: how many there are of each pair of levels. `key`: what else its jobs hang on, where the same list is asked
@@ -157,7 +157,9 @@ class Known:
     key: Hashable = None
 
 
-def read_list(query: QueryDict, kind: ListKind, jobs: QuerySet[Job], known: Known | None = None) -> JobList:
+def read_list(
+    query: QueryDict, kind: ListKind, jobs: QuerySet[Job], known: KnownList | None = None
+) -> JobList:
     """The page of `jobs` that the address asks for; a page beyond the last shows the last."""
     sort = query.get(f"{kind.key}_sort", kind.default)
     if sort.removeprefix("-") not in kind.orders:
@@ -185,7 +187,7 @@ def _in_order(kind: ListKind, sort: str, jobs: QuerySet[Job]) -> QuerySet[Job]:
     return jobs.order_by(*_ordering(kind, sort))
 
 
-def _rows(kind: ListKind, sort: str, jobs: QuerySet[Job], known: Known, places: range) -> list[ListedJob]:
+def _rows(kind: ListKind, sort: str, jobs: QuerySet[Job], known: KnownList, places: range) -> list[ListedJob]:
     """Those at some places of the list. In the order of levels no others are gone through than those of the first
     levels, as many as have so many jobs."""
     is_by_level = sort == "user_level" and sum(known.levels.values()) == known.total

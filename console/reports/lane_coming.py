@@ -32,7 +32,7 @@ _kept: dict[Any, tuple[Mapping[str, int], dict[str, _Known]]] = {}
 """Of each partition its lanes and, by job, the bars of the last look."""
 
 
-class Coming:
+class ComingBars:
     """Makes the bars of one look, and keeps them for the next one."""
 
     def __init__(self, place: Place, left: RunsLeft) -> None:

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from console.cluster.models import Job
 from console.overview.jobfilter import JobFilter
-from console.overview.joblists import EVERY, PAGE_SIZE, RUNNING, WAITING, Known, ListKind, read_list
+from console.overview.joblists import EVERY, PAGE_SIZE, RUNNING, WAITING, KnownList, ListKind, read_list
 from tests import factories
 from tests.ui.conftest import House, part
 
@@ -101,11 +101,13 @@ def test_a_page_is_fifty_rows_and_a_link_to_the_next(jobs: House, ada: Client) -
 
 def test_the_known_count_is_the_true_one(jobs: House) -> None:
     rows = Job.objects.filter(partition="x", phase="pending")
-    told = read_list(QueryDict(""), WAITING, rows, Known(grouped=False, total=4))
+    told = read_list(QueryDict(""), WAITING, rows, KnownList(grouped=False, total=4))
     counted = read_list(QueryDict(""), WAITING, rows)
     assert told.page.paginator.count == counted.page.paginator.count == 4
     assert [job.job_id for job in told.page] == [job.job_id for job in counted.page]
-    assert not read_list(QueryDict(""), WAITING, rows.none(), Known(grouped=False, total=0)).page.object_list
+    assert not read_list(
+        QueryDict(""), WAITING, rows.none(), KnownList(grouped=False, total=0)
+    ).page.object_list
 
 
 def test_by_level_no_others_are_gone_through_than_those_of_the_first_levels(jobs: House) -> None:
@@ -118,7 +120,7 @@ def test_by_level_no_others_are_gone_through_than_those_of_the_first_levels(jobs
         )
     rows = Job.objects.filter(partition="x", phase="running")
     levels = Counter(rows.values_list("user_level", "task_level"))
-    known = Known(grouped=False, total=rows.count(), levels=levels, key="these")
+    known = KnownList(grouped=False, total=rows.count(), levels=levels, key="these")
     for page in ("", "1", "2", "3", "4", "99"):
         for sort in ("", "&r_sort=-user_level", "&r_sort=name"):
             query = QueryDict(f"r_page={page}{sort}")

@@ -118,10 +118,10 @@ def _same_for_all(request: HttpRequest, partition: Partition, state: PartitionSt
 
     def known(
         grouped: bool, total: int, levels: Mapping[joblists.Levels, int] = MappingProxyType({})
-    ) -> joblists.Known:
+    ) -> joblists.KnownList:
         if wanted.active:
-            return joblists.Known(grouped)
-        return joblists.Known(grouped, total, levels, partition.pk)
+            return joblists.KnownList(grouped)
+        return joblists.KnownList(grouped, total, levels, partition.pk)
 
     seen = [
         partition.pk,
