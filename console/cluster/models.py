@@ -187,7 +187,11 @@ class Job(models.Model):
                 fields=["cluster", "partition", "phase", "user_level", "task_level", "immune", "group"],
                 name="cluster_job_counted",
             ),
-            models.Index(fields=["cluster", "partition", "phase", "on_node"], name="cluster_job_on_node"),
+            # With both levels: the highest of each node is read from the index only.
+            models.Index(
+                fields=["cluster", "partition", "phase", "on_node", "user_level", "task_level"],
+                name="cluster_job_on_node",
+            ),
             models.Index(fields=["cluster", "user"]),
             # A project's history asks for its jobs in the log, in plans and among checkpoints.
             models.Index(fields=["cluster", "project", "job_id"], name="cluster_job_project"),

@@ -55,7 +55,17 @@ def seen_nodes(cluster: Cluster) -> list[SeenNode]:
 
     What nobody has changed since the last look is not made again, so nobody may change what a node has or holds.
     """
-    rows = (
+    rows = kept_queries.rows(_node_rows, cluster.pk)
+    before = _seen.get(cluster.pk, {})
+    now = {row: before.get(row) or _seen_node(row) for row in rows}
+    if len(_seen) > MOST_CLUSTERS:
+        _seen.clear()
+    _seen[cluster.pk] = now
+    return list(now.values())
+
+
+def _node_rows(cluster: int) -> QuerySet[Node, Any]:
+    return (
         Node.objects.filter(cluster=cluster)
         .order_by("name")
         .values_list(
@@ -64,12 +74,6 @@ def seen_nodes(cluster: Cluster) -> list[SeenNode]:
             *(Cast(field, TextField()) for field in ("total", "used", "partitions", "own_units")),
         )
     )
-    before = _seen.get(cluster.pk, {})
-    now = {row: before.get(row) or _seen_node(row) for row in rows}
-    if len(_seen) > MOST_CLUSTERS:
-        _seen.clear()
-    _seen[cluster.pk] = now
-    return list(now.values())
 
 
 MOST_CLUSTERS = 8

@@ -1,21 +1,25 @@
 """Lists of jobs: what the address asks for (order, page, columns) and the rows that answer it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import starmap
-from typing import Any
+from operator import or_
+from typing import Any, NamedTuple
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, F, OrderBy, Q, QuerySet
 from django.db.models.functions import Length
 from django.http import QueryDict
 
-from console.cluster.models import Job
+from console.cluster.models import Job, JobPhase
+from console.core import kept_queries
 from console.overview.columns import COLUMNS, RISK, STARTS, TableColumn, read_columns
 from console.overview.folding import Folded, Key, first_of_each, fold_read, folded
 from console.overview.listed import ListedJob, as_listed, listed
 from console.starts.models import ExpectedStart
 from console.starts.selectors import expected_starts, stop_chances
+from scheduler.model.jobs import Level
 
 PAGE_SIZE = 50
 
@@ -77,6 +81,7 @@ EVERY = ListKind(
     usual=("job", "phase", "name", "user", "project", "partition", *_LEVELS, "holds", "submitted", "why"),
     more=("account", "nodes", "runs", "limit", "expected", "preemptions"),
 )
+_KINDS = {kind.key: kind for kind in (WAITING, RUNNING, EVERY)}
 NULLABLE = frozenset({"user_level", "task_level", "time_limit_s", "estimated_start"})
 """Nothing configured is below every level, no limit above every limit, no expectation later than any."""
 
@@ -120,12 +125,8 @@ class JobList:
         return tuple(column.key for column in self.columns)
 
 
-class _KnownCount(Paginator):
-    """A paginator that is told the count, where the page has counted already."""
-
-    def __init__(self, rows: QuerySet[Job, Any], total: int) -> None:
-        super().__init__(rows, PAGE_SIZE)
-        self.__dict__["count"] = total
+Levels = tuple[Level, Level]
+"""A job's user level and task level."""
 
 
 def _ordering(kind: ListKind, sort: str) -> list[Any]:
@@ -143,42 +144,104 @@ def _ordering(kind: ListKind, sort: str) -> list[Any]:
     return result
 
 
-def read_list(
-    query: QueryDict,
-    kind: ListKind,
-    jobs: QuerySet[Job],
-    total: int | None = None,
-    *,
-    grouped: bool | None = None,
-) -> JobList:
-    """The page of `jobs` that the address asks for; a page beyond the last shows the last.
+class PartOfPartition(NamedTuple):
+    """The jobs of a partition that are in some phases."""
 
-    `total`: how many there are, `grouped`: whether some belong to groups, if that is known already.
+    cluster: int
+    partition: str
+    phases: tuple[JobPhase, ...]
+
+    def jobs(self) -> QuerySet[Job]:
+        """All of them, in no order."""
+        rows = Job.objects.filter(cluster=self.cluster, partition=self.partition, phase__in=self.phases)
+        return rows.order_by()
+
+
+@dataclass(frozen=True, slots=True)
+class KnownList:
+    """What is known of a list before it is read: whether some jobs belong to groups, and how many there are (`total`).
+
+    `levels`: how many there are of each pair of levels. `of`: which jobs they are, where the same list is asked for
+    again and again.
     """
+
+    grouped: bool
+    total: int | None = None
+    levels: Mapping[Levels, int] = field(default_factory=dict)
+    of: PartOfPartition | None = None
+
+
+def read_list(
+    query: QueryDict, kind: ListKind, jobs: QuerySet[Job], known: KnownList | None = None
+) -> JobList:
+    """The page of `jobs` that the address asks for; a page beyond the last shows the last."""
     sort = query.get(f"{kind.key}_sort", kind.default)
     if sort.removeprefix("-") not in kind.orders:
         sort = kind.default
-    if "place" in kind.orders:
-        jobs = jobs.annotate(unplaced=Q(place=0))
-    ordering = _ordering(kind, sort)
-    rows = every = jobs.order_by(*ordering)
-    if grouped is None:
-        total, grouped = _counted(jobs)
-    if grouped:
-        rows, total = first_of_each(every, ordering), None
-    parts = as_listed(rows)
-    paginator = Paginator(parts, PAGE_SIZE) if total is None else _KnownCount(parts, total)
-    page: Page[Any] = paginator.get_page(query.get(f"{kind.key}_page"))
-    found = page.object_list = list(starmap(ListedJob, page.object_list))
     columns = read_columns(query.getlist(f"{kind.key}_col"), kind.offered, kind.usual)
-    groups = folded(found, every, query.getlist(f"{kind.key}_open"))
+    wanted, groups = query.get(f"{kind.key}_page"), {}
+    known = _counted(jobs) if known is None else known
+    if known.total is not None and not known.grouped:
+        numbers = range(known.total)
+        page: Page[Any] = Paginator(numbers, PAGE_SIZE).get_page(wanted)
+        found = _rows(kind, sort, jobs, known, numbers[slice(page.start_index() - 1, page.end_index())])
+    else:
+        every = _in_order(kind, sort, jobs)
+        rows = first_of_each(every, _ordering(kind, sort)) if known.grouped else every
+        page = Paginator(as_listed(rows), PAGE_SIZE).get_page(wanted)
+        found = list(starmap(ListedJob, page.object_list))
+        groups = folded(found, every, query.getlist(f"{kind.key}_open"))
+    page.object_list = found
     return JobList(kind, sort, page, columns, groups, *_beside(columns, found, groups))
 
 
-def _counted(jobs: QuerySet[Job]) -> tuple[int, bool]:
-    """How many there are, and whether some belong to groups. One look for both: a search reads every job."""
+def _in_order(kind: ListKind, sort: str, jobs: QuerySet[Job]) -> QuerySet[Job]:
+    if "place" in kind.orders:
+        jobs = jobs.annotate(unplaced=Q(place=0))
+    return jobs.order_by(*_ordering(kind, sort))
+
+
+def _rows(kind: ListKind, sort: str, jobs: QuerySet[Job], known: KnownList, places: range) -> list[ListedJob]:
+    """Those at some places of the list. In the order of levels no others are gone through than those of the first
+    levels, as many as have so many jobs."""
+    is_by_level = sort == "user_level" and sum(known.levels.values()) == known.total
+    first = _first(known.levels, places.stop) if is_by_level else None
+    if known.of is None:
+        return list(starmap(ListedJob, _cut(kind, sort, jobs, places.start, places.stop)))
+    rows = kept_queries.rows(_cut_of, known.of, kind.key, sort, first, places.start, places.stop)
+    return list(starmap(ListedJob, rows))
+
+
+def _cut_of(
+    of: PartOfPartition, kind: str, sort: str, first: tuple[Levels, ...] | None, start: int, stop: int
+) -> QuerySet[Job, Any]:
+    jobs = of.jobs() if first is None else of.jobs().filter(_of_levels(first))
+    return _cut(_KINDS[kind], sort, jobs, start, stop)
+
+
+def _cut(kind: ListKind, sort: str, jobs: QuerySet[Job], start: int, stop: int) -> QuerySet[Job, Any]:
+    return as_listed(_in_order(kind, sort, jobs))[start:stop]
+
+
+def _first(levels: Mapping[Levels, int], count: int) -> tuple[Levels, ...]:
+    """The highest levels, as many as have `count` jobs together."""
+    found: list[Levels] = []
+    for pair in sorted(levels, key=lambda pair: [(level is None, level) for level in pair]):
+        if count <= 0:
+            break
+        found.append(pair)
+        count -= levels[pair]
+    return tuple(found)
+
+
+def _of_levels(pairs: Iterable[Levels]) -> Q:
+    return reduce(or_, (Q(user_level=user, task_level=task) for user, task in pairs), Q(pk__in=()))
+
+
+def _counted(jobs: QuerySet[Job]) -> KnownList:
+    """One look for both: a search reads every job."""
     found = jobs.aggregate(total=Count("pk"), grouped=Count("pk", filter=~Q(group="")))
-    return found["total"], found["grouped"] > 0
+    return KnownList(found["grouped"] > 0, found["total"])
 
 
 def fixed_list(key: str, jobs: Sequence[Job], columns: Sequence[str], query: QueryDict) -> JobList:

@@ -15,7 +15,8 @@ from console.core import saying
 from console.overview.nodemap import DENSE_ABOVE, HeldJob, Moves, NodeBar, node_map
 from console.reports import squares
 from console.reports.kinds import main_resource
-from console.reports.squares import Shade, Square, SquareColour, SquareScale, UnitOfSquares
+from console.reports.shades import Shade
+from console.reports.squares import Square, SquareColour, SquareScale, UnitOfSquares
 from scheduler.priority.order import natural
 
 NODES_PER_PAGE = 120
@@ -142,7 +143,7 @@ def read_nodes(
     nodes: Sequence[SeenNode],
     held: Callable[[list[str]], Iterable[HeldJob]],
     names: Sequence[str] = (),
-    moves: Callable[[], Moves] = Moves,
+    moves: Callable[[Iterable[HeldJob]], Moves] = lambda _jobs: Moves(),
     squaring: Squaring | None = None,
 ) -> NodeView:
     """The map of a partition's nodes; what makes no sense in the address is left out.
@@ -166,7 +167,8 @@ def read_nodes(
     if view == GRID and squaring:
         return _grid(query, nodes, wanted, every, chosen, squaring)
     page = Paginator(wanted, NODES_PER_PAGE).get_page(query.get("n_page"))
-    bars = node_map(list(page), held([node.name for node in page]), names, moves())
+    jobs = held([node.name for node in page])
+    bars = node_map(list(page), jobs, names, moves(jobs))
     return NodeView(
         page=page,
         kinds=[

@@ -11,17 +11,18 @@ from functools import lru_cache
 from itertools import starmap
 from typing import Any, NamedTuple
 
-from django.db.models import OuterRef, Subquery, TextField
+from django.db.models import OuterRef, QuerySet, Subquery, TextField
 from django.db.models.functions import Cast
 from django.utils.translation import get_language
 
 from console.cluster.models import Cluster
+from console.core import kept_queries
 from console.core.sentence_field import with_sentences
 from console.steering.models import OPEN_STATES, STOP_KINDS, ActionState, Plan, PlannedAction, PlanState
 
 
 class OpenPlan(NamedTuple):
-    """A plan. `next_stop`: when the grace of its next victim ends; `stops` and `places` are JSON."""
+    """A plan. `next_stop`: when the grace of its next victim ends; `told_tasks`, `stops` and `places` are JSON."""
 
     pk: int
     partition: str
@@ -32,12 +33,18 @@ class OpenPlan(NamedTuple):
     job_restarts: int
     job_name: str
     user: str
-    tasks: Sequence[Mapping[str, Any]]
+    told_tasks: str
     deadline: datetime | None
     not_now: str
     next_stop: datetime | None
     stops: str
     places: str
+
+    @property
+    def tasks(self) -> Sequence[Mapping[str, Any]]:
+        """The tasks of an array that it makes room for together."""
+        found: list[dict[str, Any]] = json.loads(self.told_tasks)
+        return found
 
     @property
     def victims(self) -> list[dict[str, Any]]:
@@ -62,16 +69,18 @@ def _state_words(state: str, _language: str | None) -> str:
     return str(dict(PlanState.choices).get(state, state))
 
 
-_FIELDS = OpenPlan._fields[: OpenPlan._fields.index("stops")]
+_JSON = {"told_tasks": "tasks", "stops": "victims", "places": "placement"}
+_FIELDS = tuple(Cast(_JSON[name], TextField()) if name in _JSON else name for name in OpenPlan._fields)
 
 
 def open_plans_of(cluster: Cluster, names: Sequence[str]) -> list[OpenPlan]:
     """The latest first; one query."""
+    return list(starmap(OpenPlan, kept_queries.rows(_open_plans, cluster.pk, *names)))
+
+
+def _open_plans(cluster: int, *names: str) -> QuerySet[Plan, Any]:
     rows = Plan.objects.filter(cluster=cluster, partition__in=names, state__in=OPEN_STATES)
-    told = rows.annotate(next_stop=_next_stop()).values_list(
-        *_FIELDS, Cast("victims", TextField()), Cast("placement", TextField())
-    )
-    return list(starmap(OpenPlan, told))
+    return rows.annotate(next_stop=_next_stop()).values_list(*_FIELDS)
 
 
 def _next_stop() -> Subquery:

@@ -1,5 +1,6 @@
 """What the overview and the partition page show, gathered from the apps below in a fixed number of queries."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,6 +21,7 @@ from console.partitions.models import Partition
 from console.partitions.selectors import all_partitions, policy_of
 from console.reports.seen import Seen, level_field, see
 from console.steering.models import OPEN_STATES, STOP_KINDS, ActionState, Plan, PlannedAction
+from scheduler.model.jobs import Level
 from scheduler.model.policy import PartitionPolicy
 
 STALE_S = 30
@@ -86,6 +88,8 @@ class PartitionState:
     stops_today: int = 0
     immune: int = 0
     """How many running jobs nobody stops, because Slurm does not requeue them."""
+    running_levels: Mapping[tuple[Level, Level], int] = field(default_factory=dict)
+    """How many jobs run (or end) of each pair of a user level and a task level."""
     grouped: frozenset[str] = frozenset()
     """The phases in which some jobs belong to arrays or groups."""
     day: list[Plot] = field(default_factory=list)
@@ -157,11 +161,19 @@ def _state(
         nodes=theirs,
         waiting=_waiting(policy, rows),
         running=sum(row["count"] for row in rows if row["phase"] in HELD_PHASES),
+        running_levels=_pairs(row for row in rows if row["phase"] in HELD_PHASES),
         plans=[plan for plan in plans if plan.partition == partition.name],
         stops_today=stops.get(partition.name, 0),
         immune=sum(row["immune_jobs"] for row in rows if row["phase"] == JobPhase.RUNNING),
         grouped=frozenset(row["phase"] for row in rows if row["grouped"]),
     )
+
+
+def _pairs(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[Level, Level], int]:
+    found: Counter[tuple[Level, Level]] = Counter()
+    for row in rows:
+        found[row["user_level"], row["task_level"]] += row["count"]
+    return found
 
 
 def _waiting(policy: PartitionPolicy, rows: Iterable[Mapping[str, Any]]) -> list[LevelCount]:
@@ -201,11 +213,14 @@ def open_plans(cluster: Cluster) -> dict[int, Plan]:
 
 def stops_since(cluster: Cluster, moment: datetime) -> dict[str, int]:
     """How many jobs were stopped since then, by partition."""
-    rows = done_stops(cluster, moment).order_by().values_list("plan__partition").annotate(Count("id"))
-    return dict(rows)
+    return dict(kept_queries.rows(_stops_by_partition, cluster.pk, moment))
 
 
-def done_stops(cluster: Cluster, moment: datetime) -> QuerySet[PlannedAction]:
+def _stops_by_partition(cluster: int, moment: datetime) -> QuerySet[PlannedAction, Any]:
+    return done_stops(cluster, moment).order_by().values_list("plan__partition").annotate(Count("id"))
+
+
+def done_stops(cluster: Cluster | int, moment: datetime) -> QuerySet[PlannedAction]:
     """Stops that were issued since then, and not refused."""
     return PlannedAction.objects.filter(
         cluster=cluster,

@@ -1,6 +1,7 @@
 """Which running jobs of a partition are, or have, workers that may be taken: of elastic jobs above their minimum."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 from django.db.models import Q
 
@@ -13,8 +14,9 @@ from console.projects.selectors import elastic_patterns
 IN_COMMENT = "elastic:"
 
 
-def takeable_jobs(partition: Partition) -> frozenset[str]:
-    """Their ids. An elastic job on several nodes is meant itself; of one whose workers are jobs, each of these.
+def takeable_jobs(partition: Partition, among: Iterable[str], *, grouped: bool = True) -> frozenset[str]:
+    """Their ids. An elastic job on several nodes is meant itself, if it is `among` those that are shown; of one whose
+    workers are jobs, each of these. `grouped`: whether some running jobs belong to groups.
 
     Two queries at most; none where the policy lets nobody be shrunk.
     """
@@ -29,9 +31,10 @@ def takeable_jobs(partition: Partition) -> frozenset[str]:
     jobs = Job.objects.filter(cluster=partition.cluster_id, partition=partition.name, phase=JobPhase.RUNNING)
     if not types and not patterns:
         jobs = jobs.filter(comment__contains=IN_COMMENT)
-    # A job on one node that is alone in its group has no worker to give.
+    # A job on one node that is alone in its group has no worker to give; of a group all are counted.
+    meant = Q(on_node="", job_id__in=list(among))
     rows = list(
-        jobs.exclude(Q(group="") & ~Q(on_node="")).only(
+        jobs.filter(meant | ~Q(group="") if grouped else meant).only(
             "job_id", "name", "comment", "group", "project", "partition", "alloc", "request", "cluster_id"
         )
     )

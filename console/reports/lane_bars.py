@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from console.cluster.models import JobPhase
 from console.reports.lane_bar import FORECAST, KEPT, KNOWN, OVER, LaneBar, bar_of
-from console.reports.lane_coming import Coming
+from console.reports.lane_coming import ComingBars
 from console.reports.lane_kept import read_ends
 from console.reports.lane_rows import (
     LaneJob,
@@ -44,7 +44,7 @@ def bars_of(place: Place, begun: Sequence[Plan]) -> LaneBars:
     waiting = {key: job for key, job in jobs.items() if job.phase == JobPhase.PENDING}
     coming = {plan.job_id: plan for plan in begun if plan.job_id in waiting}
     starts = {row.job_id: row for row in expected if row.job_id in waiting}
-    come = Coming(place, RunsLeft(place.window.now, runs_said(place, waiting)))
+    come = ComingBars(place, RunsLeft(place.window.now, runs_said(place, waiting)))
     found.bars += running_bars(place, held, read_ends(place.partition.cluster_id), leaving)
     found.bars += [
         bar for run in over if run.job_id in jobs and (bar := _ended(place, run, jobs[run.job_id]))

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any, NamedTuple
 
+from console.core.remembered import on_forgetting
 from console.reports.lane_bar import EXPECTED, FORECAST, LIMIT, PLANNED, LaneBar, bar_of
 from console.reports.lane_rows import LaneJob, Place, StartSaid
 from console.starts.left import RunsLeft, SaidOfRun
@@ -31,7 +32,7 @@ _kept: dict[Any, tuple[Mapping[str, int], dict[str, _Known]]] = {}
 """Of each partition its lanes and, by job, the bars of the last look."""
 
 
-class Coming:
+class ComingBars:
     """Makes the bars of one look, and keeps them for the next one."""
 
     def __init__(self, place: Place, left: RunsLeft) -> None:
@@ -74,3 +75,6 @@ class Coming:
             return bar
         end_by = FORECAST if job.job_id in left.forecasts else LIMIT
         return bar._replace(end=start + round(left.whole(job).p50), end_by=end_by)
+
+
+on_forgetting(_kept.clear)

@@ -33,14 +33,15 @@ def read_held(key: Any, jobs: QuerySet[Job], columns: tuple[str, ...], most: int
     marks: list[tuple[int, str]] = list(jobs.values_list("pk", "fingerprint")[: most + 1])
     if len(marks) > most:
         return None
-    before = _held.get(key, {})
+    before, gone = _held.get(key, {}), frozenset[int]()
     changed = [pk for pk, mark in marks if pk not in before or before[pk][0] != mark]
     if changed:
         wanted = jobs if len(changed) > FEW else jobs.filter(pk__in=changed)
         told = held_columns(wanted, ("pk", "fingerprint", *columns))
-        before = before | {pk: (mark, tuple(row)) for pk, mark, *row in told}
-    # A job that has ended since its mark was read is not there any more.
-    now = {pk: before[pk] for pk, _mark in marks if pk in before}
+        fresh = {pk: (mark, tuple(row)) for pk, mark, *row in told}
+        # One that has ended since its mark was read is not there any more.
+        before, gone = before | fresh, frozenset(changed) - fresh.keys()
+    now = {pk: before[pk] for pk, _mark in marks if pk not in gone}
     if len(_held) >= MOST_KEPT:
         _held.clear()
     # Who looks at an hour of yesterday must not have everything read again by who looks at now.

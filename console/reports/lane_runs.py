@@ -10,6 +10,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from console.cluster.models import JobPhase
+from console.core.remembered import on_forgetting
 from console.reports.lane_bar import FORECAST, KNOWN, LIMIT, RUNNING, STOP, LaneBar, bar_of
 from console.reports.lane_kept import HeldRow, SaidEnd
 from console.reports.lane_rows import LaneJob, Place
@@ -113,3 +114,6 @@ def _end(job: LaneJob, said: SaidEnd | None, now: int, leaves: bool) -> _End:
 
 def _until(moment: float, now: int) -> float:
     return moment if moment > now else 0
+
+
+on_forgetting(_kept.clear)

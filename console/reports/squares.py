@@ -24,12 +24,11 @@ from console.partitions.models import Partition
 from console.power.models import Processor
 from console.reports.kinds import main_resource
 from console.reports.seen import level_field
+from console.reports.shades import SHADES, Shade, ends_of_scale, part_shade, spread_shade
 from scheduler.model.jobs import Level
 from scheduler.model.policy import PartitionPolicy
 from scheduler.priority.order import natural
 
-SHADES = 5
-"""`sq-0`, pale, to `sq-4`, strong."""
 UNKNOWN, ELSEWHERE, OFF = "sq-none", "sq-elsewhere", "sq-off"
 SOON_S = (600, 3600, 6 * 3600, 24 * 3600)
 """Ends within these stand out: the sooner, the stronger."""
@@ -68,13 +67,6 @@ class Square(NamedTuple):
     def words(self) -> str:
         """What is said of it; first of all that it takes no jobs."""
         return self.said.words if self.node.up else f"{node_state(self.node.state)}, {self.said.words}"
-
-
-class Shade(NamedTuple):
-    """What a class means."""
-
-    css: str
-    label: Promise | str
 
 
 class SquareColour(NamedTuple):
@@ -180,9 +172,9 @@ class SquareSource:
             resource = main_resource(node.total)
             part, whole = held.get(node.name, {}).get(resource, 0), node.total.get(resource, 0)
             words = {"part": part, "whole": whole, "what": resource}
-            return Said(_part_shade(part, whole), said % words, part)
+            return Said(part_shade(part, whole), said % words, part)
 
-        return SquareScale(_ends_of_scale(_("no immune jobs"), _("immune jobs hold all of it")), of)
+        return SquareScale(ends_of_scale(_("no immune jobs"), _("immune jobs hold all of it")), of)
 
     def _power(self, nodes: Iterable[SeenNode]) -> SquareScale:
         """Within a kind of node: else a slow kind would hide what differs within a fast one."""
@@ -203,9 +195,9 @@ class SquareSource:
             if figure is None:
                 return Said(UNKNOWN, unmeasured)
             least, most = ends[kinds[node.name][1]]
-            return Said(_shade(figure - least, most - least), said % {"s": f"{figure:.4g}"}, figure)
+            return Said(spread_shade(figure - least, most - least), said % {"s": f"{figure:.4g}"}, figure)
 
-        shades = _ends_of_scale(_("fastest of its kind"), _("slowest of its kind"))
+        shades = ends_of_scale(_("fastest of its kind"), _("slowest of its kind"))
         return SquareScale([*shades, Shade(UNKNOWN, unmeasured)], of)
 
     def _ends(self) -> SquareScale:
@@ -279,24 +271,7 @@ def _room() -> SquareScale:
             whole = node.total.get(resource, 0)
             free = max(0, whole - node.used.get(resource, 0)) if node.up else 0
             words = said % {"free": free, "total": whole, "what": resource}
-            known[sort] = Said(_part_shade(free, whole), words, free)
+            known[sort] = Said(part_shade(free, whole), words, free)
         return known[sort]
 
-    return SquareScale(_ends_of_scale(_("full"), _("all of it free")), of)
-
-
-def _part_shade(part: float, whole: float) -> str:
-    """Nothing is the palest and everything the strongest; between them there are three more."""
-    if part <= 0 or whole <= 0:
-        return "sq-0"
-    return f"sq-{SHADES - 1}" if part >= whole else f"sq-{1 + int((SHADES - 2) * part / whole)}"
-
-
-def _shade(above: float, spread: float) -> str:
-    return "sq-0" if spread <= 0 else f"sq-{min(SHADES - 1, int(SHADES * above / spread))}"
-
-
-def _ends_of_scale(least: str, most: str) -> list[Shade]:
-    """The five shades, of which only the first and the last have words."""
-    between = [Shade(f"sq-{strength}", "") for strength in range(1, SHADES - 1)]
-    return [Shade("sq-0", least), *between, Shade(f"sq-{SHADES - 1}", most)]
+    return SquareScale(ends_of_scale(_("full"), _("all of it free")), of)

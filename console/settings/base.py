@@ -126,6 +126,8 @@ DATABASES: dict[str, dict[str, Any]] = {
     )
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    # A new connection reads the whole schema first, which takes longer than most questions: threads keep theirs.
+    DATABASES["default"]["CONN_MAX_AGE"] = 600
     # IMMEDIATE: a transaction that is going to write says so at once, so that two writers queue instead of failing.
     DATABASES["default"]["OPTIONS"] = {
         "timeout": 20,

@@ -13,6 +13,7 @@ from rest_framework.test import APIClient
 
 from console.cluster.models import Job, JobPhase, JobRun
 from console.core import clock
+from console.core.remembered import forget_everything
 from console.forecasts.models import JobForecast
 from console.reports import lane_rows
 from console.reports.lane_window import BadWindowError, LaneWindow
@@ -292,6 +293,36 @@ def test_bars_that_are_kept_are_those_of_now(house: House, ada: APIClient) -> No
     assert bar(told(ada), "90", "running")["lanes"] == [0]
     Job.objects.filter(job_id="90").delete()
     assert "90" not in {each["job"] for each in told(ada)["bars"]}
+
+
+def test_what_is_kept_is_what_would_be_made_anew_at_every_moment(
+    house: House, ada: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = house.cluster
+    for number, limit in (("90", 900), ("91", None), ("92", 500)):
+        factories.make_running_job(cluster, number, alloc={"n1": {"cpu": 1}}, time_limit_s=limit)
+    ends = {"end_low": EPOCH + 60, "end_p50": EPOCH + 600, "end_high": EPOCH + 900, "renewed": EPOCH}
+    for number in ("91", "92"):
+        factories.make_forecast(cluster, number, start=EPOCH - 300, **ends)
+    factories.make_running_job(cluster, "93", phase=JobPhase.COMPLETING)
+    waits = factories.make_job(cluster, "103", time_limit_s=3600)
+    factories.make_expected_start(waits, in_s=300, nodes=["n1"])
+    for later in (0, 1, 59, 60, 61, 199, 200, 300, 301, 599, 600, 601, 900, 1000, 30):
+        monkeypatch.setattr(clock, "now", lambda later=later: NOW + timedelta(seconds=later))
+        window = {"from_": EPOCH - 1800, "to": EPOCH + 3600}
+        kept = told(ada, **window)
+        forget_everything()
+        assert told(ada, **window) == kept, later
+        assert bar(kept, "91", "running")["end"] == EPOCH + max(600, later + 1)
+        assert bar(kept, "103", "expected")["start"] == EPOCH + max(300, later)
+
+
+def test_who_looks_at_another_time_sees_what_was_there_then(house: House, ada: APIClient) -> None:
+    factories.make_running_job(house.cluster, "90", alloc={"n1": {"cpu": 1}})
+    now, hour_ago = told(ada), told(ada, from_=EPOCH - 9000, to=EPOCH - 5000)
+    assert "90" in {each["job"] for each in now["bars"]}
+    assert "90" not in {each["job"] for each in hour_ago["bars"]}
+    assert told(ada) == now
 
 
 def test_with_or_without_gzip_it_is_the_same(house: House, ada: APIClient) -> None:

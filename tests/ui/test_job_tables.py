@@ -1,15 +1,27 @@
 """Thousands of jobs on one page: search, filter, order and pages are in the address, and the server does the work."""
 
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.http import QueryDict
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
-from console.cluster.models import Job
+from console.cluster.models import Job, JobPhase
 from console.overview.jobfilter import JobFilter
-from console.overview.joblists import EVERY, PAGE_SIZE, RUNNING, WAITING, ListKind, read_list
+from console.overview.joblists import (
+    EVERY,
+    PAGE_SIZE,
+    RUNNING,
+    WAITING,
+    KnownList,
+    ListKind,
+    PartOfPartition,
+    read_list,
+)
 from tests import factories
 from tests.ui.conftest import House, part
 
@@ -98,10 +110,38 @@ def test_a_page_is_fifty_rows_and_a_link_to_the_next(jobs: House, ada: Client) -
 
 def test_the_known_count_is_the_true_one(jobs: House) -> None:
     rows = Job.objects.filter(partition="x", phase="pending")
-    told = read_list(QueryDict(""), WAITING, rows, total=4)
+    told = read_list(QueryDict(""), WAITING, rows, KnownList(grouped=False, total=4))
     counted = read_list(QueryDict(""), WAITING, rows)
     assert told.page.paginator.count == counted.page.paginator.count == 4
     assert [job.job_id for job in told.page] == [job.job_id for job in counted.page]
+    assert not read_list(
+        QueryDict(""), WAITING, rows.none(), KnownList(grouped=False, total=0)
+    ).page.object_list
+
+
+def test_by_level_no_others_are_gone_through_than_those_of_the_first_levels(jobs: House) -> None:
+    for number in range(3 * PAGE_SIZE):
+        factories.make_running_job(
+            jobs.cluster,
+            str(3000 + number),
+            user_level=(None, 0, 1)[number % 3],
+            task_level=(1, None)[number % 2],
+        )
+    rows = Job.objects.filter(partition="x", phase="running")
+    levels = Counter(rows.values_list("user_level", "task_level"))
+    of = PartOfPartition(jobs.cluster.pk, "x", (JobPhase.RUNNING,))
+    known = KnownList(grouped=False, total=rows.count(), levels=levels, of=of)
+    for page in ("", "1", "2", "3", "4", "99"):
+        for sort in ("", "&r_sort=-user_level", "&r_sort=name"):
+            query = QueryDict(f"r_page={page}{sort}")
+            told, whole = read_list(query, RUNNING, rows, known), read_list(query, RUNNING, rows)
+            assert list(told.page) == list(whole.page)
+            assert told.page.number == whole.page.number
+    with CaptureQueriesContext(connection) as asked:
+        read_list(QueryDict(""), RUNNING, rows, known)
+    [sql] = [each["sql"] for each in asked]
+    assert '"user_level" = 0' in sql, "two pairs of levels have fifty jobs"
+    assert '"user_level" = 1' not in sql and '"user_level" IS NULL' not in sql.split("ORDER BY")[0]
 
 
 def test_every_column_that_sorts_does(jobs: House) -> None:

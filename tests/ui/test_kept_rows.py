@@ -4,13 +4,14 @@ from datetime import UTC, timedelta, timezone
 from typing import Any
 
 import pytest
+from django.core.cache import caches
 from django.http import QueryDict
 from django.test import Client
 from django.utils import timezone as zones
 
 from console.cluster.models import Job, Node
 from console.cluster.selectors import SeenNode, seen_nodes
-from console.overview import joblists
+from console.overview import joblists, nodeview
 from console.overview.listed import SENTENCES, ListedJob, listed
 from console.overview.templatetags.cells import CELLS, job_rows
 from console.steering.models import Plan
@@ -137,3 +138,33 @@ def test_squares_say_what_is_so_now(house: House, ada: Client) -> None:
     assert 'title="n1: 2 of 9 gpu free"' in after and 'title="n1: 2 of 9 gpu free"' not in page
     chinese = ada.get("/partitions/x/?map=grid", headers={"accept-language": "zh-hans"}).content.decode()
     assert "2 of 9 gpu free" not in chinese
+
+
+def test_bars_of_nodes_are_drawn_anew_when_anything_on_them_changes(
+    house: House, ada: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nodeview, "DENSE_ABOVE", 0)
+    factories.make_node(house.cluster, "w1", used={"gpu": 1})
+    job = factories.make_running_job(
+        house.cluster, "555", alloc={"w1": {"gpu": 1}}, on_node="w1", user_level=0
+    )
+
+    def bar(query: str = "", **headers: str) -> str:
+        caches["template_fragments"].clear()
+        page = ada.get(f"/partitions/x/?map=bars&{query}", headers=headers).content.decode()
+        return page[page.index('<div class="map') : page.index('class="map-told"')]
+
+    first = bar()
+    assert bar() == first and "555" in first
+    assert "q=ann" in bar("q=ann"), "the same bar leads elsewhere from another address"
+    for row, changed in (
+        (Job.objects.filter(pk=job.pk), {"name": "renamed"}),
+        (Job.objects.filter(pk=job.pk), {"user_level": 1}),
+        (Node.objects.filter(name="w1"), {"used": {"gpu": 3}}),
+        (Node.objects.filter(name="w1"), {"up": False, "state": "DOWN", "state_reason": "fan"}),
+        (Node.objects.filter(name="w1"), {"state_reason": "power"}),
+    ):
+        before = bar()
+        row.update(**changed)
+        assert bar() != before, changed
+    assert bar(**{"Accept-Language": "zh-hans"}) != bar()

@@ -3,14 +3,16 @@ thousand pieces of them, so each bar is one piece of text, and what comes from t
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 from django import template
 from django.http import QueryDict
+from django.template.loader import render_to_string
 from django.urls import get_script_prefix, reverse
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language
 
 from console.cluster.selectors import SeenNode
 from console.core import clock
@@ -28,17 +30,22 @@ STAND_IN = "0-node-0"
 """In the place of a node's name, which may be anything."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MapLinks:
     """Where a map leads to: `jobs` is the address of all jobs, `query` the present one without what a node changes."""
 
     jobs: str
     query: QueryDict
 
+    @cached_property
+    def _of_any(self) -> str:
+        query = self.query.copy()
+        query["node"] = STAND_IN
+        return f"?{query.urlencode()}#running-head"
+
     def of_node(self, name: str) -> str:
         """The present page with the node's jobs only."""
-        self.query["node"] = name
-        return f"?{self.query.urlencode()}#running-head"
+        return self._of_any.replace(STAND_IN, quote_plus(name))
 
 
 @register.simple_tag(takes_context=True)
@@ -50,12 +57,58 @@ def map_links(context: dict[str, Any]) -> MapLinks:
 @register.simple_tag
 def drawn(bar: NodeBar, links: MapLinks, *, dense: bool) -> SafeString:
     """A node's head and its bar: blocks as links, each to its job; what stands for many jobs leads to the node's."""
-    of_node = links.of_node(bar.node.name)
+    return SafeString(_drawn(_Look(bar, links.jobs, links.of_node(bar.node.name), dense)))
+
+
+@register.simple_tag
+def dense_bars(bars: Iterable[NodeBar], links: MapLinks) -> SafeString:
+    """The bars of many nodes, without lists of their jobs."""
+    made: list[str] = []
+    for bar in bars:
+        off = "" if bar.node.up else " off"
+        coming = render_to_string("overview/_coming.html", {"coming": bar.coming}) if bar.coming else ""
+        made.append(f'<div class="node{off}">\n  {drawn(bar, links, dense=True)}\n{coming}</div>\n')
+    return SafeString("".join(made))
+
+
+class _Look:
+    """A bar with all that its drawing is made of, and by which it is remembered: two that are equal look the same."""
+
+    __slots__ = ("_key", "bar", "dense", "jobs", "of_node")
+
+    def __init__(self, bar: NodeBar, jobs: str, of_node: str, dense: bool) -> None:
+        self.bar, self.jobs, self.of_node, self.dense = bar, jobs, of_node, dense
+        node = bar.node
+        self._key = (
+            *(
+                get_language(),
+                get_script_prefix(),
+                jobs,
+                of_node,
+                dense,
+                node.pk,
+                node.name,
+                node.up,
+                node.state,
+            ),
+            *(node.state_reason, bar.resource, bar.total, bar.used, bar.free, *bar.ticks, *bar.segments),
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Look) and self._key == other._key
+
+
+@lru_cache(maxsize=1024)
+def _drawn(look: _Look) -> str:
+    bar, of_node = look.bar, look.of_node
     hatched = "" if bar.node.up else '<rect width="100%" height="100%" fill="url(#hatch)"/>'
-    return SafeString(
-        f"""<div class="node-head">{_head(bar, of_node, dense=dense)}</div>
+    return (
+        f"""<div class="node-head">{_head(bar, of_node, dense=look.dense)}</div>
   <svg class="cells" role="group" aria-label="{text(bar.summary)}">{hatched}"""
-        f"{''.join(_blocks(bar, links.jobs, of_node))}</svg>"
+        f"{''.join(_blocks(bar, look.jobs, of_node))}</svg>"
     )
 
 

@@ -1,5 +1,7 @@
 """A partition now: capacity by node, who runs, who waits and why, the latest plans."""
 
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from django.db.models import QuerySet
@@ -15,7 +17,7 @@ from console.core.htmx import render_page, unchanged
 from console.core.lazy import lazy
 from console.overview import joblists
 from console.overview.jobfilter import STATES, JobFilter, kept_parameters
-from console.overview.nodemap import held_jobs, moves_of
+from console.overview.nodemap import HeldJob, held_jobs, moves_of
 from console.overview.nodeview import NodeView, Squaring, read_nodes
 from console.overview.selectors import (
     HELD_PHASES,
@@ -111,6 +113,16 @@ def _same_for_all(request: HttpRequest, partition: Partition, state: PartitionSt
     query = request.GET.copy()
     query.pop("since", None)
     kept = _kept(partition, state)
+
+    def known(
+        phases: tuple[JobPhase, ...], total: int, levels: Mapping[joblists.Levels, int] = MappingProxyType({})
+    ) -> joblists.KnownList:
+        grouped = not state.grouped.isdisjoint(phases)
+        if wanted.active:
+            return joblists.KnownList(grouped)
+        of = joblists.PartOfPartition(partition.cluster_id, partition.name, phases)
+        return joblists.KnownList(grouped, total, levels, of)
+
     seen = [
         partition.pk,
         partition.cluster.version,
@@ -126,16 +138,14 @@ def _same_for_all(request: HttpRequest, partition: Partition, state: PartitionSt
             request.GET,
             joblists.WAITING,
             wanted.apply(waiting, axis),
-            total=None if wanted.active else state.waiting_total,
-            grouped=JobPhase.PENDING in state.grouped,
+            known((JobPhase.PENDING,), state.waiting_total),
         ),
         "running": lazy(
             joblists.read_list,
             request.GET,
             joblists.RUNNING,
             wanted.apply(held, axis),
-            total=None if wanted.active else state.running,
-            grouped=not state.grouped.isdisjoint(HELD_PHASES),
+            known(HELD_PHASES, state.running, state.running_levels),
         ),
     }
 
@@ -148,18 +158,25 @@ def _nodes(
     held: QuerySet[Job],
 ) -> NodeView:
     """The map, as the address asks for it."""
-    axis = level_field(state.policy.mode)
+    axis, grouped = level_field(state.policy.mode), not state.grouped.isdisjoint(HELD_PHASES)
     return read_nodes(
         request.GET,
         state.nodes,
         lambda names: held_jobs(held, axis, names),
         names=[rule.name for rule in state.policy.levels],
-        moves=lambda: moves_of(state.plans, kept, takeable_jobs(partition)),
+        moves=lambda jobs: moves_of(
+            state.plans, kept, takeable_jobs(partition, _spread(jobs), grouped=grouped)
+        ),
         squaring=Squaring(
             lambda by: SquareSource.of(partition, state.policy).scale(by, state.nodes),
             lambda node: node.unit_in(partition.name),
         ),
     )
+
+
+def _spread(jobs: Iterable[HeldJob]) -> list[str]:
+    """Those that are on several nodes."""
+    return [job.job_id for job in jobs if len(job.alloc) > 1]
 
 
 def _immune(partition: Partition, state: PartitionState) -> dict[str, Any]:

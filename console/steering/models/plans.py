@@ -129,7 +129,11 @@ class Plan(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["cluster", "state"]),
+            # With all that every page counts by who waits for a decision: the rows themselves are long.
+            models.Index(
+                fields=["cluster", "state", "enforcement", "kind", "partition", "job_id", "group"],
+                name="steering_plan_asked",
+            ),
             models.Index(fields=["cluster", "partition", "-id"]),
             models.Index(fields=["cluster", "job_id"]),
             models.Index(
