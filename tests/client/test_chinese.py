@@ -50,6 +50,7 @@ def said(done: Done) -> str:
 
 
 def test_why(house: House, shell_of: Callable[[str], Shell]) -> None:
+    Plan.objects.update(explain=say("alternative.spared"))
     PlannedAction.objects.update(not_before=clock.now() + timedelta(minutes=10, seconds=30))
     text = said(shell_of("vera").run("why", "88"))
     assert text.startswith("88 p2_train（bob），分区 x：运行中\n")

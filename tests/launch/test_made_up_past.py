@@ -94,7 +94,7 @@ def test_quotas_looks_shadow_and_incidents_have_something_to_show() -> None:
     week.make_week()
 
     quotas = QuotaMinute.objects.filter(partition="demo", rank=0)
-    assert quotas.filter(at__gte=clock.now() - timedelta(hours=7)).count() > 6 * 55
+    assert quotas.filter(at__gte=clock.now() - timedelta(hours=6)).count() > 6 * 55
     assert any(users for _most, _full, users in (row.uses["quotas"][""] for row in quotas))
     looks = RecordedObservation.objects.order_by("at")
     assert looks.count() > 85

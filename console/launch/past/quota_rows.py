@@ -43,23 +43,24 @@ def _rows(
 def _taken(
     week: PlayedWeek, limits: Mapping[str, list[LevelLimit]], ranks: Mapping[str, int]
 ) -> Iterator[tuple[int, Counter[Meter]]]:
-    """What ran in each minute, of the partitions that limit it."""
-    minutes = list(_minutes(week))
+    """What ran in each minute, of the partitions that limit it; to the end of the first hour after the week."""
+    end = week.minutes[-1].at + MINUTE
+    minutes = list(_minutes(week, end))
     found: dict[int, Counter[Meter]] = {minute: Counter() for minute in minutes}
     for job_id, rank in ranks.items():
         job = week.jobs[job_id]
         if job.partition not in limits:
             continue
         for run in job.runs:
-            for minute in _within(minutes, run.start, run.ended or week.until):
+            for minute in _within(minutes, run.start, run.ended or end):
                 take(found[minute], (job.partition, rank, job.seen.user), run.held)
     yield from found.items()
 
 
-def _minutes(week: PlayedWeek) -> Iterator[int]:
-    closely = (week.until - CLOSELY) // EVERY * EVERY
+def _minutes(week: PlayedWeek, end: int) -> Iterator[int]:
+    closely = (end - CLOSELY) // EVERY * EVERY
     yield from range(-(-week.begin // EVERY) * EVERY, closely, EVERY)
-    yield from range(closely, week.until, MINUTE)
+    yield from range(closely, end, MINUTE)
 
 
 def _within(minutes: list[int], start: int, end: int) -> list[int]:
