@@ -19,7 +19,7 @@ CLOSED_BY = "dave"
 REASON = "Its script did not find its checkpoint: the folder had been cleaned up. Its user has corrected it."
 
 
-class Later(NamedTuple):
+class LaterTelling(NamedTuple):
     """Something that is to be told at a moment, between plans."""
 
     at: int
@@ -46,7 +46,7 @@ def _that_came_back(week: PlayedWeek, plan: PlayedPlan) -> RunKey | None:
     return None
 
 
-def later_of_mishap(victim: Victim, failed: int) -> Iterator[Later]:
+def later_of_mishap(victim: Victim, failed: int) -> Iterator[LaterTelling]:
     """Its incident is opened when the job is seen to have failed, and closed by a person."""
     victim.fate, victim.words = Fate.LOST, say("fate.failed_again", state="FAILED")
     victim.settled_at = clock.from_epoch(failed)
@@ -76,5 +76,5 @@ def later_of_mishap(victim: Victim, failed: int) -> Iterator[Later]:
         incident.save(update_fields=["closed_at", "closed_by", "close_reason"])
         record_incident(incident, "incident.closed", reason=REASON, actor=CLOSED_BY)
 
-    yield Later(failed + 2, open_it)
-    yield Later(failed + CLOSED_AFTER_S, close_it)
+    yield LaterTelling(failed + 2, open_it)
+    yield LaterTelling(failed + CLOSED_AFTER_S, close_it)

@@ -7,7 +7,7 @@ from datetime import timedelta
 from console.audit.services import recorded_together
 from console.cluster.models import Cluster
 from console.core import clock
-from console.launch.past.mishaps import Later, later_of_mishap
+from console.launch.past.mishaps import LaterTelling, later_of_mishap
 from console.launch.past.played import PlayedPlan, PlayedProposal, PlayedWeek
 from console.launch.past.playing import CYCLE_S
 from console.steering.actions.fates import WATCHED
@@ -46,7 +46,7 @@ class PlanRows:
     _steps: list[PlannedAction] = field(default_factory=list)
     _checkpoints: list[Checkpoint] = field(default_factory=list)
     _victims: list[Victim] = field(default_factory=list)
-    _due: list[Later] = field(default_factory=list)
+    _due: list[LaterTelling] = field(default_factory=list)
     _told_until: int = 0
 
     def write(self) -> None:
@@ -157,7 +157,7 @@ class PlanRows:
             before, after = {"state": "proposed"}, {"state": "expired"}
             tell_plan(plan, "plan.expired", before=before, after=after, reason=plan.outcome)
 
-        self._due.append(Later(started + CYCLE_S, end))
+        self._due.append(LaterTelling(started + CYCLE_S, end))
 
     def _tell_later_ones(self, moment: int) -> None:
         """What was to be told before then; the log goes by time, so nothing of it comes before what is told already."""
