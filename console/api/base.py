@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from django.http import Http404
 from django.utils.cache import patch_cache_control
+from django.utils.translation import get_language
 from django_filters.rest_framework import FilterSet
 from drf_spectacular.utils import extend_schema
 from rest_framework import generics, mixins
@@ -24,6 +25,7 @@ from console.api.etags import READING, Validated, is_one_of
 from console.api.idempotency import first_answer, once
 from console.cluster.models import Cluster
 from console.cluster.selectors import shown_cluster
+from console.core.saying import is_english
 
 
 class MayRead(BasePermission):
@@ -59,7 +61,8 @@ class ApiView(Validated, generics.GenericAPIView):
 
     def version_tag(self) -> str:
         """For `weak_tag`: what a view shows of the mirror alone stays the same until the cluster's version grows."""
-        return f'W/"{self.cluster.pk}.{self.cluster.version}"'
+        language = "" if is_english() else f".{get_language()}"
+        return f'W/"{self.cluster.pk}.{self.cluster.version}{language}"'
 
     @property
     def person(self) -> User:

@@ -16,6 +16,7 @@ from console.api.errors import ConflictError
 from console.api.plans import PlanSerializer
 from console.api.strict import valid
 from console.api.work import WorkSerializer, work_data
+from console.core.resaying import resay
 from console.steering import selectors
 from console.steering.models import Plan
 from console.steering.operations.approving import OutOfDateError, approve, reject
@@ -89,7 +90,7 @@ class PlanDecision(ApiView):
                 "plans": [plan.pk for plan in asked.plans],
                 "version": asked.lead.version,
                 "since_opened": opened.sentences if opened else [],
-                "not_now": "" if asked.possible else asked.lead.not_now,
+                "not_now": "" if asked.possible else resay(asked.lead.not_now),
                 "consequence": selectors.consequence(asked),
                 "work_lost": work_data(selectors.lost_by(*asked.shown)),
                 "changes": why_not_now(asked),

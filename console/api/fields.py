@@ -9,6 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from console.core.limits import beyond, refuse_beyond
+from console.core.resaying import resay
 
 AMOUNTS = {
     "type": "object",
@@ -83,6 +84,14 @@ def refuse_long_list(data: Any, bound: str) -> None:
 @extend_schema_field({"description": "Any JSON value; null when there is nothing."})
 class AnyJsonField(serializers.JSONField):
     """A state before or after, in the terms of the priority file where it is about what that holds."""
+
+
+class SaidField(serializers.CharField):
+    """A kept sentence, said in the language that the request asks for; without one in English."""
+
+    def to_representation(self, value: Any) -> str:
+        """What a person or Slurm has said stays as it is."""
+        return str(resay(value))
 
 
 class EpochField(serializers.DateTimeField):

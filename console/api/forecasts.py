@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import ClassVar
 
 from django.http import Http404
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -136,7 +137,7 @@ class JobForecastView(ApiView):
         jobs = visible_jobs(self.person, self.cluster).filter(job_id=job_id)
         found = forecasts_of(self.cluster, jobs.exclude(phase=JobPhase.ENDED))
         if job_id not in found:
-            raise Http404("Nothing is forecast of such a job.")
+            raise Http404(_("Nothing is forecast of such a job."))
         return Response(self.get_serializer(found[job_id]).data)
 
 

@@ -12,6 +12,7 @@ from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiView
 from console.api.changes import ReasonSerializerField
+from console.api.fields import SaidField
 from console.api.strict import valid
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
@@ -25,7 +26,7 @@ class PauseSerializer(serializers.Serializer):
     partition = serializers.CharField(help_text="Empty: everything.")
     by = serializers.CharField()
     since = serializers.DateTimeField()
-    reason = serializers.CharField()
+    reason = SaidField()
 
 
 class PausedSerializer(serializers.Serializer):

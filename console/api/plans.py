@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.dataclasses import DataclassSerializer
-from console.api.fields import AmountsByNodeField, AmountsSerializerField, EpochField
+from console.api.fields import AmountsByNodeField, AmountsSerializerField, EpochField, SaidField
 from console.api.work import WorkSerializer, work_data
 from console.steering.models import Checkpoint, Plan, PlanKind, PlannedAction, PlanState, PlanVersion, Victim
 from console.steering.operations.differences import since_opened
@@ -64,7 +64,7 @@ class AlternativeSerializer(serializers.Serializer):
     possible = serializers.BooleanField(help_text="Whether the job would get room.")
     victims = VictimSerializer(many=True)
     nodes = serializers.ListField(child=serializers.CharField())
-    explain = serializers.CharField()
+    explain = SaidField()
     order = serializers.CharField(required=False)
     starts_at = EpochField(required=False, help_text="When Slurm expected it to start by itself.")
     placement = AmountsByNodeField(required=False, help_text="The room that it would make.")

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from django.core.exceptions import ValidationError as DjangoValidationError
 from django.db.models import QuerySet
 from django.http import Http404
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.exceptions import PermissionDenied, ValidationError
@@ -201,7 +202,7 @@ class InvitationDetail(OpenInvitations, ApiDetail):
                 request_id=self.request_id,
             )
         except SpentError:
-            raise Http404("This invitation was used or has ended already.") from None
+            raise Http404(_("This invitation was used or has ended already.")) from None
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 

@@ -5,6 +5,7 @@ from typing import ClassVar
 import django_filters
 from django.db.models import F, QuerySet
 from django.http import Http404
+from django.utils.translation import gettext as _
 from django_filters.rest_framework import FilterSet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -97,7 +98,7 @@ class JobStartView(ApiView):
         """When it starts and where; 404 where nothing is expected: it does not wait, or may not start yet."""
         found = expected_starts(self.cluster, visible_jobs(self.person, self.cluster).filter(job_id=job_id))
         if job_id not in found:
-            raise Http404("No start is expected of such a job.")
+            raise Http404(_("No start is expected of such a job."))
         return Response(self.get_serializer(found[job_id]).data)
 
 
@@ -137,4 +138,4 @@ class JobStopChanceView(ApiView):
         for row in said_chances(self.cluster).filter(job_id=job_id):
             if runs.filter(partition=row.partition, start=row.start).exists():
                 return Response(self.get_serializer(row).data)
-        raise Http404("No chance of being stopped is said of such a job.")
+        raise Http404(_("No chance of being stopped is said of such a job."))

@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from django.http import Http404
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -96,6 +97,7 @@ class JobWhy(ApiView):
             tasks = tasks_of(self.cluster, job_id)
             if tasks:
                 some = ", ".join(tasks[:TASKS_NAMED])
-                raise Http404(f"{job_id} is a job array; ask about one of its tasks: {some}.")
-            raise Http404("Giveway knows no such job.")
+                text = _("%(job)s is a job array; ask about one of its tasks: %(some)s.")
+                raise Http404(text % {"job": job_id, "some": some})
+            raise Http404(_("Giveway knows no such job."))
         return Response(self.get_serializer(answer).data)

@@ -97,8 +97,8 @@ SENTENCES: dict[str, str] = {
         "%(n)s of partition %(partition)s is held by one job of %(user)s that cannot be requeued, so nobody stops it."
     ),
     "doctor.immune.much.cure": (
-        "See who on the partition's page. The policy says what becomes of such jobs (not_requeueable), and who may "
-        "submit them (no_requeue_users, where the job_submit plugin is installed)."
+        "The partition's page names them. The policy sets what becomes of such jobs (not_requeueable) and, "
+        "with the job_submit plugin, who may submit them (no_requeue_users)."
     ),
     # The broker
     "doctor.broker.embedded": "Embedded: `manage.py worker` is worker and timer in one process.",

@@ -86,8 +86,8 @@ SENTENCES: dict[str, str] = {
     "doctor.conf.select_unknown.cure": "Use select/cons_tres.",
     "doctor.conf.select": "SelectType=%(kind)s.",
     "doctor.conf.priority": (
-        "PriorityType=%(kind)s: a job that was first in line for a plan that was then undone, and a victim "
-        "that is released, go to the end of Slurm's line."
+        "PriorityType=%(kind)s: a job that Giveway has put first and then given up, or stopped and released, "
+        "goes to the end of Slurm's line."
     ),
     "doctor.conf.priority.cure": (
         "Set PriorityType=priority/multifactor, which computes their priority anew; it needs no slurmdbd."
@@ -130,8 +130,8 @@ SENTENCES: dict[str, str] = {
         "scontrol update JobId=… ReservationName= and scontrol delete ReservationName=giveway_…"
     ),
     "doctor.resizing.once": (
-        "Without slurmdbd Slurm %(version)s takes nodes from a running job only once in a run; after that an elastic "
-        "job gives back nodes by a restart."
+        "Without slurmdbd, Slurm %(version)s takes nodes from a running job only once. After that an elastic "
+        "job has to restart to give back more."
     ),
     "doctor.resizing.in_place": "Elastic jobs without GPUs can give back nodes while they run, any number of times.",
     "doctor.resizing.restart": (

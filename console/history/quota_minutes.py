@@ -23,11 +23,11 @@ def quota_rows(cluster: Cluster, minute: datetime) -> list[QuotaMinute]:
     return [
         QuotaMinute(cluster=cluster, partition=name, at=minute, rank=rank, uses=uses)
         for name, each in limits.items()
-        for rank, uses in _levels(each, uses_in(name, each, taken))
+        for rank, uses in uses_of_levels(each, uses_in(name, each, taken))
     ]
 
 
-def _levels(limits: Iterable[LevelLimit], uses: Iterable[Use]) -> Iterator[tuple[int, dict[str, Any]]]:
+def uses_of_levels(limits: Iterable[LevelLimit], uses: Iterable[Use]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Each level that has a limit, with what `QuotaMinute.uses` holds of it. `uses`: the fullest first."""
     of: dict[LevelLimit, list[Use]] = {limit: [] for limit in limits}
     for use in uses:

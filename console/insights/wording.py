@@ -77,7 +77,7 @@ def _waits(found: Insights) -> str:
     if not enough:
         jobs = sum(row.jobs for row in found.waits)
         return _too_few(jobs, LEAST_STARTS, _("starts in one level"))
-    return one_after_the_other(map(_wait_of, _told(enough)))
+    return one_after_the_other(map(wait_words, _told(enough)))
 
 
 def _told(enough: list[LevelWaits]) -> Iterable[LevelWaits]:
@@ -87,13 +87,16 @@ def _told(enough: list[LevelWaits]) -> Iterable[LevelWaits]:
     return ordered[:1] if len(ordered) == 1 else (ordered[0], ordered[-1])
 
 
-def _wait_of(row: LevelWaits) -> str:
+def wait_words(row: LevelWaits) -> str:
+    """How long half of a level's jobs waited at most, and nine in ten; in one sentence."""
     facts = {
         "level": level_words(row),
         "partition": row.partition,
         "median": duration(row.median_s or 0),
         "p90": duration(row.p90_s or 0),
     }
+    if not row.p90_s and not row.median_before_s:
+        return _("Nine in ten jobs of %(level)s on %(partition)s started at once.") % facts
     if row.median_before_s is None:
         text = _(
             "Half the jobs of %(level)s on %(partition)s waited up to %(median)s, nine in ten up to %(p90)s."

@@ -6,9 +6,8 @@ SENTENCES: dict[str, str] = {
         "(plan %(plan)s). It cannot be requeued and does not come back by itself: submit it again."
     ),
     "notice.stopped.exchange": (
-        "Your job %(job)s was stopped at %(at)s to exchange %(up)s for %(instead)s, so that it and "
-        "%(other)s in partition %(partition)s both run on nodes of equal compute power (plan %(plan)s). It "
-        "starts again at once."
+        "Your job %(job)s was stopped at %(at)s and starts again at once, on %(instead)s instead of %(up)s: "
+        "so it and %(other)s in partition %(partition)s get nodes of equal compute power (plan %(plan)s)."
     ),
     "notice.stopped": (
         "Your job %(job)s was stopped at %(at)s to make room for %(other)s in partition %(partition)s (plan"
@@ -19,14 +18,12 @@ SENTENCES: dict[str, str] = {
     ),
     "notice.grown": "Your job %(job)s was started again by plan %(plan)s and runs since %(at)s. %(why)s",
     "notice.lost": (
-        "Your job %(job)s was stopped to make room for %(other)s in partition %(partition)s (plan %(plan)s)"
-        " and did not come back. %(why)s Submit it again. The administrators of the partition have been "
-        "told."
+        "Your job %(job)s did not come back after it was stopped for %(other)s in partition %(partition)s "
+        "(plan %(plan)s). %(why)s Submit it again. The partition's administrators have been told."
     ),
     "notice.incident": (
-        "Job %(job)s of %(user)s was stopped by plan %(plan)s to make room for %(other)s in partition "
-        "%(partition)s and did not come back. %(why)s Look into it, and close incident %(incident)s with "
-        "what was found."
+        "Job %(job)s of %(user)s did not come back after plan %(plan)s had stopped it for %(other)s in "
+        "partition %(partition)s. %(why)s Find out why, and close incident %(incident)s with what you found."
     ),
     "notice.stands_out": (
         "In partition %(partition)s a processor stands out: %(why)s On the partition's page of compute "
@@ -37,9 +34,8 @@ SENTENCES: dict[str, str] = {
         "until somebody resumes it."
     ),
     "notice.may_end": (
-        "Your job %(job)s cannot be requeued. From %(at)s on it may be cancelled when a more urgent job "
-        "needs its room in partition %(partition)s. Submitted with a script and without --no-requeue, it "
-        "would be put back instead."
+        "Your job %(job)s cannot be requeued: from %(at)s on it may be cancelled for a more urgent job in "
+        "partition %(partition)s. Submitted as a script without --no-requeue, it would be put back instead."
     ),
     "notice.started": (
         "Your job %(job)s runs since %(at)s. Plan %(plan)s made room for it by stopping %(victims)s."
@@ -50,8 +46,8 @@ SENTENCES: dict[str, str] = {
         "room for %(job)s. %(why)s"
     ),
     "notice.approval.exchange": (
-        "Plan %(plan)s in partition %(partition)s waits for approval: it would stop %(victims)s to exchange"
-        " %(up)s for %(instead)s, so that it and %(job)s have even sets of nodes. %(why)s"
+        "Plan %(plan)s in partition %(partition)s waits for approval: it would stop %(victims)s to exchange "
+        "%(up)s for %(instead)s, which gives it and %(job)s nodes of equal compute power. %(why)s"
     ),
     "notice.asked.deadline": (
         "%(who)s asks for an urgency of %(urgency)s, rising towards the deadline of %(day)s, for project "
@@ -62,12 +58,12 @@ SENTENCES: dict[str, str] = {
         "managers. Reason: %(why)s"
     ),
     "notice.decided.deadline": (
-        "%(who)s has approved the urgency of %(urgency)s that you asked for project %(project)s, rising "
-        "towards the deadline of %(day)s; it has it since %(at)s. Reason: %(why)s"
+        "Project %(project)s has the urgency of %(urgency)s that you asked for since %(at)s, rising towards "
+        "the deadline of %(day)s: %(who)s has approved it. Reason: %(why)s"
     ),
     "notice.decided.approved": (
-        "%(who)s has approved the urgency of %(urgency)s that you asked for project %(project)s; it has it "
-        "since %(at)s. Reason: %(why)s"
+        "Project %(project)s has the urgency of %(urgency)s that you asked for since %(at)s: %(who)s has "
+        "approved it. Reason: %(why)s"
     ),
     "notice.decided.rejected": (
         "%(who)s has rejected the urgency of %(urgency)s that you asked for project %(project)s at %(at)s; "

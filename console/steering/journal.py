@@ -120,7 +120,19 @@ def tell_checkpoint(checkpoint: Checkpoint, *, actor: str = "", request_id: str 
 def tell_incident(
     incident: Incident, what: str, *, reason: str, actor: str = SYSTEM, request_id: str = ""
 ) -> None:
-    """Write down that a victim did not come back, or that somebody has closed the incident."""
+    """Write down that a victim did not come back, or that somebody has closed the incident; and log it."""
+    record_incident(incident, what, reason=reason, actor=actor, request_id=request_id)
+    where = {"cluster": incident.cluster.name, "partition": incident.partition, "job": incident.job_id}
+    tell = log.error if what == "incident.opened" else log.info
+    transaction.on_commit(
+        partial(tell, what, **where, incident=incident.pk, plan=incident.plan, actor=actor, reason=reason)
+    )
+
+
+def record_incident(
+    incident: Incident, what: str, *, reason: str, actor: str = SYSTEM, request_id: str = ""
+) -> None:
+    """The row of the audit log alone."""
     record(
         actor=actor,
         action=what,
@@ -140,11 +152,6 @@ def tell_incident(
         },
         reason=reason,
         context=Context(request_id=request_id, cycle=incident.cluster.cycle, plan=incident.plan),
-    )
-    where = {"cluster": incident.cluster.name, "partition": incident.partition, "job": incident.job_id}
-    tell = log.error if what == "incident.opened" else log.info
-    transaction.on_commit(
-        partial(tell, what, **where, incident=incident.pk, plan=incident.plan, actor=actor, reason=reason)
     )
 
 

@@ -53,7 +53,7 @@ SENTENCES: dict[str, str] = {
     "placed.elsewhere": "Slurm started it on other nodes than those that were chosen.",
     "placed.given_back": "It gets no nodes chosen for it here: Slurm starts it like any other.",
     # How a plan that was begun goes on (actions/)
-    "plan.runs": "%(job)s runs.",
+    "plan.runs": "%(job)s started.",
     "plan.runs_already": "%(job)s runs already.",
     "plan.not_seen_running": "%(job)s left the queue and was not seen running.",
     "plan.not_in_queue": "%(job)s is no longer in the queue.",
@@ -95,8 +95,8 @@ SENTENCES: dict[str, str] = {
     "fate.failed_again": "It came back and ended within a minute (%(state)s).",
     "fate.not_launched": "Slurm could not start it again, and holds it (%(state)s).",
     # The victims of a plan together (actions/victims.py)
-    "fates.waiting.one": "%(job)s waits.",
-    "fates.waiting.many": "%(names)s wait.",
+    "fates.waiting.one": "%(job)s went back to the queue.",
+    "fates.waiting.many": "%(names)s went back to the queue.",
     "fates.returned.one": "%(job)s came back.",
     "fates.returned.many": "%(names)s came back.",
     "fates.spared.one": "%(job)s was not stopped.",

@@ -96,8 +96,8 @@ SENTENCES: dict[str, str] = {
         "%(who)s gives up %(nodes)s (%(amounts)s) by a restart and goes on with %(left)s of its nodes"
     ),
     "grows.later": (
-        "%(who)s is a worker beyond the %(least)s that its elastic job needs: it starts as soon as there is free room, "
-        "and nobody is stopped for it."
+        "The elastic job has the %(least)s workers that it needs; %(who)s is one more. It starts when there "
+        "is free room, and nobody is stopped for it."
     ),
     "again.rigid": "Elastic jobs count as rigid here now; %(job)s would have been taken from one.",
     "spared.shrinking": "it gives up some of its nodes just now",
@@ -106,40 +106,43 @@ SENTENCES: dict[str, str] = {
     "grow.units": "%(who)s holds %(n)s of %(m)s units that it wishes for; free for it: %(nodes)s.",
     "grow.nodes": "%(who)s is on %(n)s of %(m)s nodes that it wishes for; free for it: %(nodes)s.",
     "grow.restart": (
-        "It starts again from its checkpoint for that, on %(n)s nodes: it gains %(gain)s in the time that it has left, "
-        "and the restart costs %(cost)s."
+        "It starts again from its checkpoint on %(n)s nodes: that gains %(gain)s of the time it has left, and "
+        "the restart costs %(cost)s."
     ),
     "spared.growing": "it is about to start again on more nodes",
     "units.part": "It gets %(n)s of its %(m)s units; the rest goes on waiting.",
     # Predicted starts (reservation)
     "soon": (
-        "%(who)s needs %(need)s. It can start on %(nodes)s at %(moment)s (in %(left)s). That is within %(time)s: "
-        "nobody is stopped for it."
+        "%(who)s needs %(need)s. It is expected to start by itself in %(left)s (%(moment)s) on %(nodes)s: "
+        "nobody is stopped for a wait of up to %(time)s."
     ),
     "soon.one": (
-        "%(who)s needs %(need)s. It can start on %(nodes)s at %(moment)s (in %(left)s), when %(names)s is expected to "
-        "have ended. That is within %(time)s: nobody is stopped for it."
+        "%(who)s needs %(need)s. It is expected to start by itself in %(left)s (%(moment)s) on %(nodes)s, "
+        "when %(names)s has ended: nobody is stopped for a wait of up to %(time)s."
     ),
     "soon.many": (
-        "%(who)s needs %(need)s. It can start on %(nodes)s at %(moment)s (in %(left)s), when %(names)s are expected to "
-        "have ended. That is within %(time)s: nobody is stopped for it."
+        "%(who)s needs %(need)s. It is expected to start by itself in %(left)s (%(moment)s) on %(nodes)s, "
+        "when %(names)s have ended: nobody is stopped for a wait of up to %(time)s."
     ),
-    "kept": "It can start on %(nodes)s at %(moment)s (in %(left)s). Until then nobody below it gets anything there.",
+    "kept": (
+        "Nodes are kept for it: it can start on %(nodes)s in %(left)s (%(moment)s). No job below it starts "
+        "there before."
+    ),
     "kept.one": (
-        "It can start on %(nodes)s at %(moment)s (in %(left)s), when %(names)s is expected to have ended. Until then "
-        "nobody below it gets anything there."
+        "Nodes are kept for it: it can start on %(nodes)s in %(left)s (%(moment)s), when %(names)s is "
+        "expected to have ended. No job below it starts there before."
     ),
     "kept.many": (
-        "It can start on %(nodes)s at %(moment)s (in %(left)s), when %(names)s are expected to have ended. Until then "
-        "nobody below it gets anything there."
+        "Nodes are kept for it: it can start on %(nodes)s in %(left)s (%(moment)s), when %(names)s are "
+        "expected to have ended. No job below it starts there before."
     ),
     "next_plan.one": (
-        "%(who)s needs %(need)s; %(nodes)s has room, but a plan gives a node to one job only: its turn is in "
-        "the next plan."
+        "%(who)s needs %(need)s, and %(nodes)s has room, but another job starts there first: one plan gives a "
+        "node to one job. Its turn is in the next plan."
     ),
     "next_plan.many": (
-        "%(who)s needs %(need)s; %(nodes)s have room, but a plan gives a node to one job only: its turn is in"
-        " the next plan."
+        "%(who)s needs %(need)s, and %(nodes)s have room, but another job starts there first: one plan gives "
+        "a node to one job. Its turn is in the next plan."
     ),
     # Equal compute power (balance)
     "even.not_measured": "Not measured: %(nodes)s.",
@@ -148,14 +151,17 @@ SENTENCES: dict[str, str] = {
     "even.unit": "The nodes differ by %(n)s in compute power, %(m)s is allowed, all in %(name)s.",
     "even.waited": "It has waited %(time)s; %(most)s is the most that a job waits here for an even set.",
     "even.wanted": "It asks for nodes of equal compute power: %(n)s apart is allowed.",
-    "uneven": "%(who)s needs %(need)s of equal compute power; the nearest free set differs by %(n)s, %(m)s is allowed.",
+    "uneven": (
+        "%(who)s needs %(need)s of equal compute power. The most equal free nodes differ by %(n)s; %(m)s is "
+        "allowed."
+    ),
     "uneven.not_measured": (
         "%(who)s needs %(need)s of equal compute power; only %(n)s of the nodes that it may use are measured "
         "(%(name)s)."
     ),
     "uneven.exchange": (
-        "%(who)s needs %(need)s of equal compute power; the free nodes are too uneven. %(victims)s exchanges "
-        "%(node)s for %(other)s, so both get even sets; it starts on %(nodes)s."
+        "%(who)s needs %(need)s of equal compute power, and no free nodes are equal enough. %(victims)s "
+        "exchanges %(node)s for %(other)s: then both have equal nodes, and it starts on %(nodes)s."
     ),
     # Why a job may not start (scheduler/reconcile/blocking.py); the codes are Slurm's own words
     "waits.jobhelduser": "it is held by its user",

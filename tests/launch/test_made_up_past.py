@@ -19,12 +19,25 @@ from console.cluster.connect import configured_cluster, forget_adapters
 from console.cluster.models import Job, JobPhase, JobRun
 from console.core import clock
 from console.forecasts.models import JobForecast, KeptRun
-from console.history.models import PartitionMinute
+from console.history.models import PartitionMinute, QuotaMinute, RecordedObservation
+from console.history.recording import unpacked
 from console.insights.models import PartitionDay, StopsOfDay
 from console.launch.past import week
+from console.partitions.models import Partition
 from console.power.models import Processor, RunLoss
+from console.reports.tally import shadow_tally
 from console.steering.cycle import run_cycle
-from console.steering.models import STOP_KINDS, Checkpoint, Fate, Plan, PlannedAction, PlanState, Victim
+from console.steering.models import (
+    STOP_KINDS,
+    Checkpoint,
+    Fate,
+    Incident,
+    Pause,
+    Plan,
+    PlannedAction,
+    PlanState,
+    Victim,
+)
 from scheduler.adapters.simulator.demo import FIRST_JOB
 from tests.launch.first_start import counts, first_start, goes_on
 from tests.plugins.shared_rows import made_once
@@ -57,7 +70,7 @@ def past(made: Path, db: None, settings: Settings, tmp_path: Path) -> Iterator[N
 
 
 def test_a_past_is_made_up_that_could_have_been() -> None:
-    plans = list(Plan.objects.order_by("id"))
+    plans = list(Plan.objects.filter(enforcement="enforce").order_by("id"))
     assert len(plans) > 20
     assert {plan.state for plan in plans} <= {PlanState.VERIFIED, PlanState.UNDONE}
     assert sum(plan.state == PlanState.VERIFIED for plan in plans) > 0.8 * len(plans)
@@ -76,6 +89,24 @@ def test_a_past_is_made_up_that_could_have_been() -> None:
     assert KeptRun.objects.exists()
     assert Processor.objects.filter(taken_at__lt=clock.now() - timedelta(days=1)).count() == 5 * GPUS
     assert RunLoss.objects.filter(project="beta", lost__gt=0).exists()
+
+
+def test_quotas_looks_shadow_and_incidents_have_something_to_show() -> None:
+    quotas = QuotaMinute.objects.filter(partition="demo", rank=0)
+    assert quotas.filter(at__gte=clock.now() - timedelta(hours=6)).count() > 6 * 55
+    assert any(users for _most, _full, users in (row.uses["quotas"][""] for row in quotas))
+    looks = RecordedObservation.objects.order_by("at")
+    assert looks.count() > 85
+    assert unpacked(bytes(looks[40].body)).jobs
+    proposed = Plan.objects.filter(partition="cpu", enforcement="shadow")
+    assert proposed.exists()
+    assert all(plan.victims and plan.ended_at >= plan.created_at for plan in proposed if plan.ended_at)
+    assert not proposed.filter(ended_at=None).exists()
+    assert shadow_tally(Partition.objects.get(name="cpu")).total.stops
+    incidents = list(Incident.objects.select_related("victim").order_by("opened_at"))
+    assert [each.closed_by for each in incidents] == ["dave", "dave"]
+    assert {each.victim.fate for each in incidents} == {Fate.LOST}
+    assert not Pause.objects.exists()
 
 
 def test_its_audit_log_is_whole_and_in_the_order_of_time() -> None:

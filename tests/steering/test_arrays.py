@@ -89,7 +89,7 @@ def test_urgent_tasks_get_room_by_one_plan_and_all_that_were_stopped_come_back_o
 
     plan = Plan.objects.get()
     assert (plan.state, plan.job_id, tasks_of(plan)) == ("verified", urgent[0], urgent)
-    assert plan.outcome.startswith(f"{urgent[0].partition('_')[0]}_[0-4] runs.")
+    assert plan.outcome.startswith(f"{urgent[0].partition('_')[0]}_[0-4] started.")
     assert states(sim, urgent) == [RUNNING] * 5
     assert len(plan.victims) == 3
     sim.cycles(15, every_s=2)

@@ -29,7 +29,7 @@ def test_jobs_of_a_group_get_room_by_one_plan(sim: Sim) -> None:
     sim.cycles(5)
     plan = Plan.objects.get()
     assert (plan.state, plan.group, tasks_of(plan)) == ("verified", "train7@cy/", urgent)
-    assert plan.outcome.startswith(f"{','.join(urgent)} runs.")
+    assert plan.outcome.startswith(f"{','.join(urgent)} started.")
     assert states(sim, urgent) == [RUNNING] * 3
     assert states(sim, low).count(RUNNING) == 1
     assert [action.job_name for action in sim.actions(ActionKind.PRIORITISE)] == ["part0", "part1", "part2"]

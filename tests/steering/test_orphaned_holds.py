@@ -26,7 +26,7 @@ def test_a_victim_that_half_a_table_lacked_is_let_go_when_it_is_seen_again(sim: 
     sim.cycles(8)
     assert sim.plan().state == "executing", "nobody knows what became of it"
     sim.cycles(6)
-    assert (sim.plan().state, sim.plan().outcome) == ("verified", "2 runs. 1 was lost.")
+    assert (sim.plan().state, sim.plan().outcome) == ("verified", "2 started. 1 was lost.")
     assert sim.port.job(low).held
     hide(sim)
 
@@ -34,7 +34,7 @@ def test_a_victim_that_half_a_table_lacked_is_let_go_when_it_is_seen_again(sim: 
 
     assert not sim.port.job(low).held
     assert sim.plan().state == "verified"
-    assert sim.plan().outcome in {"2 runs. 1 waits.", "2 runs. 1 came back."}
+    assert sim.plan().outcome in {"2 started. 1 went back to the queue.", "2 started. 1 came back."}
     incident = Incident.objects.get()
     assert (incident.kind, incident.closed_by, incident.counts) == ("gone", "giveway", False)
     assert AuditEntry.objects.filter(action="plan.executing", reason__contains="still held").count() == 1

@@ -40,7 +40,7 @@ def test_a_plan_read_verified_and_its_release_never_stopped_while_the_job_was_lo
     sim.cycles(20)
 
     plan = sim.plan()
-    assert (plan.state, plan.outcome) == ("verified", f"{urgent} runs. {low} was lost.")
+    assert (plan.state, plan.outcome) == ("verified", f"{urgent} started. {low} was lost.")
     assert fate(low).fate == Fate.LOST
     assert fate(low).words == "It ended (FAILED, signal 10) and was not put back into the queue."
     releases = {release.detail for release in sim.actions(ActionKind.RELEASE)}
@@ -62,7 +62,7 @@ def test_a_victim_that_waits_and_one_that_came_back_are_told_apart(sim: Sim) -> 
     told = {row.job_id: row.fate for row in Victim.objects.filter(plan=plan)}
     assert set(told.values()) <= {Fate.WAITING, Fate.RETURNED}
     assert told.keys() <= set(lows)
-    assert plan.outcome.startswith(f"{urgent} runs. ")
+    assert plan.outcome.startswith(f"{urgent} started. ")
 
 
 def test_the_end_of_a_plan_names_every_fate(sim: Sim) -> None:
@@ -76,7 +76,10 @@ def test_the_end_of_a_plan_names_every_fate(sim: Sim) -> None:
     plan = sim.plan()
     assert plan.state == "verified"
     waiting = " and ".join(stopped[1:])
-    assert plan.outcome == f"{urgent} runs. {waiting} wait. {stopped[0]} was ended by its owner."
+    assert (
+        plan.outcome
+        == f"{urgent} started. {waiting} went back to the queue. {stopped[0]} was ended by its owner."
+    )
     assert fate(stopped[0]).words == "It was cancelled by ann."
     assert not Incident.objects.exists()
 
@@ -157,7 +160,7 @@ def test_a_recovery_of_which_nobody_knows_is_lost_after_a_minute_of_tries_and_fo
     sim.cycles(20, every_s=3)
 
     assert fate(low).fate == Fate.WAITING
-    assert sim.plan().outcome.endswith(f"{low} waits.")
+    assert sim.plan().outcome.endswith(f"{low} went back to the queue.")
     incident = Incident.objects.get()
     assert (incident.closed_by, incident.close_reason) == ("giveway", "The job was seen again.")
 

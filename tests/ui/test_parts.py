@@ -279,6 +279,10 @@ def test_values_in_words(value: Any, text: str) -> None:
         ("bands", [[0, 1], [2, None]], "[0, 1], [2, unconfigured]"),
         ("bands", [[0], [1, 2, None]], "[0], [1, 2, unconfigured]"),
         ("bands", None, "none"),
+        ("tasks", [{"pattern": "a_eval*", "importance": 2.0}], "pattern a_eval*; importance 2"),
+        ("victims", {"12": "waiting"}, "12 Waits"),
+        ("victims", [{"job": "12", "how": "requeue"}], "job 12; how requeued"),
+        ("jobs", ["12", "13"], "12, 13"),
     ],
 )
 def test_values_in_the_words_of_the_interface(path: str, value: Any, text: str) -> None:
@@ -288,6 +292,11 @@ def test_values_in_the_words_of_the_interface(path: str, value: Any, text: str) 
 def test_values_are_said_in_the_readers_language() -> None:
     with translation.override("zh-hans"):
         assert words.json_words("user_then_task", "mode") == "先用户后任务"
+        patterns = [{"pattern": "a_eval*", "importance": 2.0}]
+        assert words.json_words(patterns, "tasks") == "匹配式 a_eval*；重要程度 2"
+        assert words.json_words({"12": "waiting"}, "victims") == "12 在排队"
+        victim = {"job": "12", "how": "requeue", "user_level": "unconfigured"}
+        assert words.json_words([victim], "victims") == "作业 12；方式重新排队；用户级别未配置"
 
 
 @pytest.mark.parametrize(

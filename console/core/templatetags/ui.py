@@ -194,6 +194,12 @@ def colon() -> str:
 
 
 @register.simple_tag
+def period() -> str:
+    """At the end of a sentence that ends in a time or a name, with the space that follows it, where there is one."""
+    return pgettext("at the end of a sentence", ". ")
+
+
+@register.simple_tag
 def comma() -> str:
     """Between names, with the space that follows it, where the language has one."""
     return pgettext("between names", ", ")

@@ -146,6 +146,9 @@ KEYS: dict[str, Any] = {
     "via": gettext_lazy("told by"),
     "victims": gettext_lazy("jobs to be stopped"),
     "nodes": gettext_lazy("nodes"),
+    "jobs": gettext_lazy("jobs"),
+    "count": gettext_lazy("how many"),
+    "nice": gettext_lazy("Slurm's nice value"),
     "user": gettext_lazy("user"),
     "how": gettext_lazy("how"),
     "start": gettext_lazy("start, epoch seconds"),
@@ -164,9 +167,11 @@ _SENTENCES = frozenset({"outcome", "detail", "faults", "user_origin", "task_orig
 """Keys of what was kept in English; what is kept now is a sentence wherever it stands."""
 
 
+_JOBS = frozenset({"job", "jobs", "for", "hold"})
+"""Keys of job ids: nobody takes one for a number, and it stands without quotes."""
 _HOLDERS = frozenset(
     {"levels", "quotas", "quota_amounts", "quota_totals", "user_overrides_until", "task_overrides_until"}
-    | {"user_overrides", "task_overrides", "projects", "partitions", "tasks"}
+    | {"user_overrides", "task_overrides", "projects", "partitions", "tasks", "victims"}
 )
 """Keys that hold named things: what follows them is a name, and stands as it is."""
 
@@ -194,7 +199,8 @@ def key_words(path: str) -> str:
 @register.filter
 def json_words(value: Any, path: str = "") -> str:
     """A JSON value as people read it: yes and no, `none`, lists with commas, objects as `key value`; at `path`, where
-    that has words of the interface (`least_lost_work`), with these."""
+    that has words of the interface (`least_lost_work`), with these. Of a list of named things, as of a project's
+    patterns, the keys within are words too: the list's items stand in the place of names."""
     if path.rpartition(".")[2] == "bands" and isinstance(value, list):
         return _bands(value)
     if _key(path) == WHOSE and (value is None or value == []):
@@ -204,11 +210,16 @@ def json_words(value: Any, path: str = "") -> str:
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, list):
-        shown = saying.in_a_row(json_words(item, path) for item in value[:LISTED]) or _("none")
+        within = f"{path}.*" if path.rpartition(".")[2] in _HOLDERS and not _is_name(path) else path
+        shown = saying.in_a_row(
+            json_words(item, within if isinstance(item, Mapping) else path) for item in value[:LISTED]
+        ) or _("none")
         return shown if len(value) <= LISTED else and_more(shown, len(value) - LISTED)
     if isinstance(value, Mapping):
         return saying.set_in_type(_items(path, value)) or _("none")
-    label = label_of(_key(path), value) if isinstance(value, str) else None
+    if isinstance(value, str) and _key(path) in _JOBS:
+        return value
+    label = label_of(_key(path) or _holder(path), value) if isinstance(value, str) else None
     if label is None and (
         isinstance(value, Sentence) or (isinstance(value, str) and _key(path) in _SENTENCES)
     ):
@@ -245,6 +256,11 @@ def _is_name(path: str) -> bool:
 def _key(path: str) -> str:
     """The key at the end of a path; empty where there is a name."""
     return "" if _is_name(path) else path.rpartition(".")[2]
+
+
+def _holder(path: str) -> str:
+    """The key that holds the names, of which the end of the path is one."""
+    return path.rpartition(".")[0].rpartition(".")[2]
 
 
 def _bands(bands: list[Any]) -> str:

@@ -7,7 +7,8 @@ from datetime import timedelta
 from console.audit.services import recorded_together
 from console.cluster.models import Cluster
 from console.core import clock
-from console.launch.past.played import PlayedPlan, PlayedWeek
+from console.launch.past.mishaps import LaterTelling, later_of_mishap
+from console.launch.past.played import PlayedPlan, PlayedProposal, PlayedWeek
 from console.launch.past.playing import CYCLE_S
 from console.steering.actions.fates import WATCHED
 from console.steering.journal import tell_action, tell_checkpoint, tell_plan
@@ -45,13 +46,22 @@ class PlanRows:
     _steps: list[PlannedAction] = field(default_factory=list)
     _checkpoints: list[Checkpoint] = field(default_factory=list)
     _victims: list[Victim] = field(default_factory=list)
+    _due: list[LaterTelling] = field(default_factory=list)
+    _told_until: int = 0
 
     def write(self) -> None:
         """All of them. Must run inside a transaction, in which nothing else is told in the audit log meanwhile."""
-        plans = self._plans()
+        every: list[PlayedPlan | PlayedProposal] = [*self.week.plans, *self.week.proposals]
+        played = sorted(every, key=lambda each: each.at)
+        plans = self._plans(played)
         with recorded_together():
-            for plan, played in zip(plans, self.week.plans, strict=True):
-                self._tell(plan, played)
+            for plan, each in zip(plans, played, strict=True):
+                self._tell_later_ones(each.at)
+                if isinstance(each, PlayedPlan):
+                    self._tell(plan, each)
+                else:
+                    self._tell_proposal(plan, each)
+            self._tell_later_ones(self.week.until)
         PlannedAction.objects.bulk_create(self._steps, batch_size=BATCH)
         Checkpoint.objects.bulk_create(self._checkpoints, batch_size=BATCH)
         Victim.objects.bulk_create(self._victims, batch_size=BATCH)
@@ -63,19 +73,19 @@ class PlanRows:
         """The number of the cycle that there would have been."""
         return (moment - self.week.begin) // CYCLE_S + 1
 
-    def _plans(self) -> list[Plan]:
+    def _plans(self, played: Sequence[PlayedPlan | PlayedProposal]) -> list[Plan]:
         """The plans as they ended, saved."""
         cycles = Cycle.objects.bulk_create(
             Cycle(
                 cluster=self.cluster,
-                number=self.cycle_at(played.at),
-                started_at=clock.from_epoch(played.at),
-                finished_at=clock.from_epoch(played.at) + timedelta(milliseconds=60),
+                number=self.cycle_at(each.at),
+                started_at=clock.from_epoch(each.at),
+                finished_at=clock.from_epoch(each.at) + timedelta(milliseconds=60),
                 outcome=CycleOutcome.OK,
             )
-            for played in self.week.plans
+            for each in played
         )
-        made = [self._plan(played, cycle) for played, cycle in zip(self.week.plans, cycles, strict=True)]
+        made = [self._plan(each, cycle) for each, cycle in zip(played, cycles, strict=True)]
         plans = [plan for _, plan in made]
         Plan.objects.bulk_create(plans, batch_size=BATCH)
         for new, plan in made:
@@ -83,11 +93,15 @@ class PlanRows:
         Plan.objects.bulk_update(plans, ["priority"], batch_size=BATCH)
         return plans
 
-    def _plan(self, played: PlayedPlan, cycle: Cycle) -> tuple[NewPlans, Plan]:
+    def _plan(self, played: PlayedPlan | PlayedProposal, cycle: Cycle) -> tuple[NewPlans, Plan]:
         with clock.set_to(clock.from_epoch(played.at)):
             new = NewPlans(self.cluster, lambda: cycle, played.verdicts)
             plan = new.worked_out(played.decision, victims_of(played.decision, played.verdicts))
             plan.deadline = deadline_for(played.verdicts.facts.policy)
+        if isinstance(played, PlayedProposal):
+            plan.state, plan.outcome = PlanState.EXPIRED, say("plan.started_alone", job=plan.job_id)
+            plan.ended_at = clock.from_epoch(self.week.until)
+            return new, plan
         plan.state, plan.ended_at = PlanState.VERIFIED, clock.from_epoch(played.over_at)
         if played.started_at is None:
             plan.state, plan.undo_reason = PlanState.UNDONE, say("plan.too_late", job=plan.job_id)
@@ -121,7 +135,38 @@ class PlanRows:
         with clock.set_to(clock.from_epoch(played.over_at)):
             what = f"plan.{plan.state}"
             tell_plan(plan, what, before={"state": "executing"}, after=ended, reason=plan.outcome)
-        self._victims += [self._victim(plan, run, user) for run, user in played.victims.items()]
+        self._told_until = played.over_at
+        for run, user in played.victims.items():
+            victim = self._victim(plan, run, user)
+            if run in played.failed:
+                self._due += later_of_mishap(victim, played.failed[run])
+            else:
+                self._victims.append(victim)
+
+    def _tell_proposal(self, plan: Plan, played: PlayedProposal) -> None:
+        """It stands until its job starts by itself."""
+        with clock.set_to(clock.from_epoch(played.at)):
+            after = {"state": "proposed", "victims": plan.victims, "nodes": list(played.decision.nodes)}
+            tell_plan(plan, "plan.proposed", after={**after, "mode": plan.mode}, reason=plan.explain)
+        self._told_until = played.at
+        started = self.week.jobs[plan.job_id].runs[0].start
+
+        def end() -> None:
+            plan.ended_at = clock.now()
+            plan.save(update_fields=["ended_at"])
+            before, after = {"state": "proposed"}, {"state": "expired"}
+            tell_plan(plan, "plan.expired", before=before, after=after, reason=plan.outcome)
+
+        self._due.append(LaterTelling(started + CYCLE_S, end))
+
+    def _tell_later_ones(self, moment: int) -> None:
+        """What was to be told before then; the log goes by time, so nothing of it comes before what is told already."""
+        self._due.sort(key=lambda each: each.at)
+        while self._due and self._due[0].at < moment:
+            later = self._due.pop(0)
+            self._told_until = max(self._told_until, later.at)
+            with clock.set_to(clock.from_epoch(self._told_until)):
+                later.tell()
 
     def _save_work(self, plan: Plan, played: PlayedPlan) -> None:
         """The signals are answered by those whose scripts save their state."""

@@ -63,6 +63,8 @@ class PlayedPlan:
     started_at: int | None = None
     over_at: int = 0
     saved: dict[RunKey, int] = field(default_factory=dict)
+    failed: dict[RunKey, int] = field(default_factory=dict)
+    """When a victim failed, at once after it had come back; few do."""
 
     @property
     def victims(self) -> Mapping[RunKey, str]:
@@ -72,17 +74,30 @@ class PlayedPlan:
 
 
 @dataclass(slots=True)
+class PlayedProposal:
+    """A plan that a partition in shadow would have carried out, decided at `at`."""
+
+    at: int
+    verdicts: Verdicts
+    decision: Decision
+
+
+@dataclass(slots=True)
 class PlayedWeek:
-    """All of it. `until`: when it ends, and what is true begins."""
+    """All of it. `until`: when it ends, and what is true begins. `looks`: whole observations as they are recorded, by
+    their moments, with how many jobs there were."""
 
     begin: int
     until: int
     jobs: dict[str, PlayedJob] = field(default_factory=dict)
     plans: list[PlayedPlan] = field(default_factory=list)
     minutes: list[PlayedMinute] = field(default_factory=list)
+    proposals: list[PlayedProposal] = field(default_factory=list)
+    looks: dict[int, tuple[int, bytes]] = field(default_factory=dict)
 
     def close(self) -> None:
         """It is over: what still runs ends with it, and who never ran was never there."""
+        self.proposals = [each for each in self.proposals if each.decision.job in self.jobs]
         for job in self.jobs.values():
             for run in job.runs:
                 run.ended = run.ended or self.until

@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 
 from console.core import clock
 from console.history.minutes import USER, axis_of, level_key
-from console.launch.past.played import PlayedJob, PlayedMinute, PlayedPlan, PlayedRun, PlayedWeek
+from console.history.recording import packed
+from console.launch.past.played import (
+    PlayedJob,
+    PlayedMinute,
+    PlayedPlan,
+    PlayedProposal,
+    PlayedRun,
+    PlayedWeek,
+)
 from console.steering.decisions.deciding import Verdicts, decide_all
 from console.steering.decisions.facts import Facts, PartitionFacts
 from console.steering.decisions.putting_off import PuttingOff
@@ -27,11 +35,13 @@ from scheduler.model.resources import add
 from scheduler.priority.derive import Deriver
 from scheduler.reconcile.decide import Outstanding
 
-MINUTE, HOUR = 60, 3600
+MINUTE, HOUR, DAY = 60, 3600, 86_400
 CYCLE_S = 2
 """From one look to the next."""
 AGAIN_S = 120
 """Who waits for room that cannot be made is decided about so often only."""
+LOOK_S = 15 * MINUTE
+"""Of the last day a whole look is kept so often, as far apart as a study still counts as seen throughout."""
 LONGEST_S = 118
 """So long a beneficiary is waited for."""
 ENDS = frozenset({What.ENDED, What.STOPPED, What.CANCELLED, What.REQUEUED})
@@ -62,6 +72,7 @@ class Player:
     _levels: dict[str, str] = field(default_factory=dict)
     _saved: dict[RunKey, int] = field(default_factory=dict)
     _patient_until: int = 0
+    _proposed: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         now = self.cluster.now
@@ -73,6 +84,11 @@ class Player:
             for name, each in self.partitions.items()
             if each.policy.enforcement == Enforcement.ENFORCE
         }
+        self._shadowed = {
+            name: each
+            for name, each in self.partitions.items()
+            if each.policy.enforcement == Enforcement.SHADOW
+        }
         self.cluster.state.record = _Heard(self._hear)
 
     def play(self, until: int, urgent: Callable[[SimulatedCluster], int]) -> None:
@@ -82,9 +98,12 @@ class Player:
             self.advance_to(min(until, self._next_minute(), coming))
             if self.cluster.now >= coming - 1:
                 self._patient_until = 0  # somebody has come
-            if self.cluster.now >= self._patient_until and self._is_anybody_in_a_hurry():
+            if self.cluster.now >= self._patient_until and self._in_a_hurry(self._enforced):
                 made = self._decide()
                 self._patient_until = self.cluster.now + (CYCLE_S if made else AGAIN_S)
+            waiting = self._in_a_hurry(self._shadowed) - self._proposed
+            if waiting and self.cluster.now < until - HOUR:
+                self._propose(waiting)
 
     def advance_to(self, moment: int) -> None:
         """Let the cluster go on, and look at it whenever a minute begins."""
@@ -132,6 +151,9 @@ class Player:
                 counts = row.running if job.state is JobState.RUNNING else row.pending
                 add(counts, {self._level(job): 1})
         self.week.minutes += made.values()
+        if minute % LOOK_S == 0 and minute >= self.week.until - DAY:
+            seen = look(self.cluster.state)
+            self.week.looks[minute] = len(seen.jobs), packed(seen)
 
     def _level(self, job: SimJob) -> str:
         level = self._levels.get(job.id)
@@ -145,11 +167,24 @@ class Player:
 
     # --- who has to make room ---
 
-    def _is_anybody_in_a_hurry(self) -> bool:
-        return any(
-            job.state is JobState.PENDING and job.partitions[0] in self._enforced and self._level(job) == "0"
+    def _in_a_hurry(self, partitions: Mapping[str, PartitionFacts]) -> set[str]:
+        return {
+            job.id
             for job in self.cluster.state.jobs.values()
-        )
+            if job.state is JobState.PENDING and job.partitions[0] in partitions and self._level(job) == "0"
+        }
+
+    def _propose(self, waiting: set[str]) -> None:
+        """What a cycle writes down, once for each of these, where nothing is carried out."""
+        self._proposed |= waiting
+        moment = clock.from_epoch(self.cluster.now)
+        facts = Facts(self._shadowed, self.projects, Stops(), (), Outstanding(), put_off=PuttingOff(moment))
+        for verdicts in decide_all(look(self.cluster.state), facts):
+            self.week.proposals += (
+                PlayedProposal(self.cluster.now, verdicts, each)
+                for each in verdicts.decisions
+                if each.job in waiting and each.action in MAKES_ROOM and each.victims and not each.tasks
+            )
 
     def _decide(self) -> bool:
         """As a cycle does; one plan at a time. Whether there was one."""

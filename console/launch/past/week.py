@@ -12,16 +12,18 @@ from console.cluster.connect import configured_cluster, connect
 from console.cluster.models import Cluster, Job
 from console.core import clock
 from console.core.installation import is_simulated
-from console.history.models import PartitionMinute
+from console.history.models import PartitionMinute, RecordedObservation
 from console.insights.summing import sum_up
 from console.insights.unevenness import sum_unevenness
 from console.launch.demo import SET_UP_BEFORE
 from console.launch.past.forecast_rows import write_forecasts
 from console.launch.past.job_rows import Setting, times_stopped, write_jobs, write_minutes
+from console.launch.past.mishaps import mark_mishaps
 from console.launch.past.plan_rows import PlanRows
 from console.launch.past.played import PlayedWeek
 from console.launch.past.playing import MINUTE, Player
 from console.launch.past.power_rows import write_figures
+from console.launch.past.quota_rows import write_quotas
 from console.partitions.models import PolicyRevision
 from console.power.losses import keep_losses
 from console.projects.selectors import core_projects
@@ -72,6 +74,11 @@ def make_week(seed: int = DEFAULT_SEED) -> bool:
         setting = Setting(cluster, partitions, projects, seen)
         jobs, stops = _write(setting, week, seed)
     write_minutes(setting, week, jobs, stops)
+    write_quotas(setting, week, jobs)
+    RecordedObservation.objects.bulk_create(
+        RecordedObservation(cluster=cluster, at=clock.from_epoch(moment), jobs=count, body=body)
+        for moment, (count, body) in week.looks.items()
+    )
     write_forecasts(cluster, week, jobs, seed)
     sum_up(cluster)
     keep_losses(cluster)
@@ -88,6 +95,7 @@ def played_week(
     week = PlayedWeek(cluster.now, until)
     player = Player(cluster, partitions, projects, week)
     player.play(until, demo_week.next_urgent)
+    mark_mishaps(week)
     week.close()
     return week, look(cluster.state)
 

@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from console.core.sentence_field import SentenceField
 from console.steering.models.plans import Plan
@@ -11,7 +12,7 @@ class Fate(models.TextChoices):
     """What became of a victim. Only `OPEN` is no account of it."""
 
     OPEN = "open", _("Not yet known")
-    WAITING = "waiting", _("Waits")
+    WAITING = "waiting", pgettext_lazy("fate", "Waits")
     RETURNED = "returned", _("Came back")
     ENDED = "ended", _("Ended by its owner")
     CANCELLED = "cancelled", _("Cancelled by the plan")

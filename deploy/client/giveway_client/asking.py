@@ -15,10 +15,12 @@ from giveway_client.kept import Login, console, keep, read_kept, read_kept_or_no
 from giveway_client.records import Job, moment
 from giveway_client.show import ago, as_json, shown, table, wrap
 from giveway_client.transport import api_address
+from giveway_client.words import _, coded, in_a_row, used
 
 MOST_JOBS = 5000
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 STATES = {"pending": "waiting", "completing": "ending"}
+"""What lists say instead, in one word."""
 OPEN_PHASES = ("pending", "running", "completing")
 
 
@@ -29,13 +31,19 @@ def why(options: argparse.Namespace) -> None:
         as_json(answer.body)
         return
     told = answer.body
-    where = ", ".join(map(str, told["partitions"]))
-    print(wrap(f"{told['job_id']} {told['name']} ({told['user']}) in {where}: {told['state']}", "", "  "))
+    print(wrap(_job(told), "", "  "))
     for part in told["parts"]:
         print()
         print(wrap(part["headline"]))
         for line in part["lines"]:
             print(wrap(line["text"] + ago(moment(line["at"]), answer.now), "  - ", "    "))
+
+
+def _job(told: dict[str, Any]) -> str:
+    """Which job it is, where, and its state."""
+    named = {"job": told["job_id"], "name": told["name"], "user": told["user"], "state": coded(told["state"])}
+    where = in_a_row([str(name) for name in told["partitions"]])
+    return _("%(job)s %(name)s (%(user)s) in %(where)s: %(state)s") % {**named, "where": where}
 
 
 def jobs(options: argparse.Namespace) -> None:
@@ -52,9 +60,9 @@ def jobs(options: argparse.Namespace) -> None:
         as_json([job.raw for job in found])
         return
     if not found:
-        print(f"No jobs of {shown(user)}.")
+        print(_("No jobs of %(user)s.") % {"user": shown(user)})
         return
-    rows = [["JOB", "PARTITION", "STATE", "PLACE", "STOPPED", "NAME", "WHY"]]
+    rows = [[_("JOB"), _("PARTITION"), _("STATE"), _("PLACE"), _("STOPPED"), _("NAME"), _("WHY")]]
     for line in table(rows + [_row(job) for job in found], right={3, 4}):
         print(line)
 
@@ -67,39 +75,48 @@ def quotas(options: argparse.Namespace) -> None:
         as_json(found)
         return
     if not found:
-        print(f"Nothing is used of a quota in {shown(options.partition)}.")
+        print(_("Nothing is used of a quota in %(partition)s.") % {"partition": shown(options.partition)})
         return
-    rows = [["LEVEL", "OF", "USED", "LIMIT", "", "USER"]]
+    rows = [[_("LEVEL"), _("OF"), _("USED"), _("LIMIT"), "", _("USER")]]
     for use in found:
-        cells = [use["level"], use["resource"], use["used"], use["limit"], "full" if use["full"] else ""]
-        rows.append([shown(cell) for cell in [*cells, use["user"] or "(all together)"]])
+        cells = [
+            use["level"],
+            coded(use["resource"]),
+            use["used"],
+            use["limit"],
+            _("full") if use["full"] else "",
+        ]
+        rows.append([shown(cell) for cell in [*cells, use["user"] or _("(all together)")]])
     for line in table(rows, right={2, 3}):
         print(line)
 
 
 def _row(job: Job) -> list[str]:
-    state = "held" if job.held else STATES.get(job.phase, job.phase)
+    state = coded("held" if job.held else STATES.get(job.phase, job.phase))
     name = shown(job.name)
     short = name if len(name) <= 16 else name[:15] + "…"
     cells = [job.job_id, job.partition, state, job.place or "-", job.preemptions or "-", short]
-    return [shown(cell) for cell in [*cells, job.reason.replace("_", " ")]]
+    return [shown(cell) for cell in [*cells, coded(job.reason)]]
 
 
 def login(options: argparse.Namespace) -> None:
     """Get a token for a name and a password, and keep it."""
     kept = read_kept_or_nothing()
-    url = options.url or os.environ.get("GIVEWAY_URL") or _prompt("Console", kept.url)
+    url = options.url or os.environ.get("GIVEWAY_URL") or _prompt(_("Console"), kept.url)
     address = api_address(url)
     parts = urllib.parse.urlsplit(address)
     if parts.scheme == "http" and parts.hostname not in LOOPBACK and not options.plain_http:
-        raise GivewayError("a password is not sent over plain http; use https (or --plain-http)")
-    user = options.user or _prompt("User name", os.environ.get("USER", ""))
-    password = sys.stdin.readline().rstrip("\n") if options.password_stdin else getpass.getpass("Password: ")
+        raise GivewayError(_("a password is not sent over plain http; use https (or --plain-http)"))
+    user = options.user or _prompt(_("User name"), os.environ.get("USER", ""))
+    password = (
+        sys.stdin.readline().rstrip("\n") if options.password_stdin else getpass.getpass(_("Password: "))
+    )
     # Once only: each time makes a token.
     sent = {"username": user, "password": password}
-    answer = Giveway(address, tries=1).transport.ask("POST", "token/", send=sent)
+    answer = Giveway(address, tries=1, language=used()).transport.ask("POST", "token/", send=sent)
     path = keep(Login(address, str(answer.body["token"])))
-    print(f"Logged in to {shown(address)} as {shown(user)}; the token is kept in {path}.")
+    done = {"address": shown(address), "user": shown(user), "path": path}
+    print(_("Logged in to %(address)s as %(user)s; the token is kept in %(path)s.") % done)
 
 
 def _prompt(what: str, default: str) -> str:
@@ -120,12 +137,12 @@ def saved(options: argparse.Namespace) -> None:
     """Called by a job: its state is saved, it may be stopped now."""
     token = os.environ.get("GIVEWAY_JOB_TOKEN", "")
     if not token:
-        raise GivewayError("GIVEWAY_JOB_TOKEN is not set; get one with: giveway checkpoint-token JOBID")
+        raise GivewayError(_("GIVEWAY_JOB_TOKEN is not set; get one with: giveway checkpoint-token JOBID"))
     url = os.environ.get("GIVEWAY_URL") or read_kept().url
     if not url:
-        raise GivewayError("GIVEWAY_URL is not set")
-    told = Giveway(url).saved(token, options.text)
+        raise GivewayError(_("GIVEWAY_URL is not set"))
+    told = Giveway(url, language=used()).saved(token, options.text)
     if options.json:
         as_json(told)
     else:
-        print("Giveway knows that the state is saved.")
+        print(_("Giveway knows that the state is saved."))

@@ -9,6 +9,7 @@ from typing import Any
 from giveway_client.errors import ChangedError, GivewayError
 from giveway_client.records import Job, Partition, Pause, Plan, Project, Question, Study, read
 from giveway_client.transport import TIMEOUT_S, TRIES, Answer, Transport
+from giveway_client.words import ENGLISH, _
 
 PAGE = 500
 ENTRY = (
@@ -28,10 +29,19 @@ ENTRY = (
 
 
 class Giveway:
-    """One console, asked as the account of the token. Filters are those of the API (docs/api.md)."""
+    """One console, asked as the account of the token. Filters are those of the API (docs/api.md); sentences come in
+    the `language`, `en` or `zh-hans`."""
 
-    def __init__(self, url: str, token: str = "", *, timeout: float = TIMEOUT_S, tries: int = TRIES) -> None:
-        self.transport = Transport(url, token, timeout=timeout, tries=tries)
+    def __init__(
+        self,
+        url: str,
+        token: str = "",
+        *,
+        timeout: float = TIMEOUT_S,
+        tries: int = TRIES,
+        language: str = ENGLISH,
+    ) -> None:
+        self.transport = Transport(url, token, timeout=timeout, tries=tries, language=language)
 
     # --- Reading ---------------------------------------------------------------------------------------------
 
@@ -195,7 +205,8 @@ class Giveway:
 def named(name: str) -> str:
     """A job id, a project or a partition as a part of an address."""
     if not name.strip() or "/" in name or not name.isprintable() or name.strip() in {".", ".."}:
-        raise GivewayError(f"{name!r} is no job id and no name; for example 4711 or 41_2")
+        text = _("%(name)r is no job id and no name; for example 4711 or 41_2")
+        raise GivewayError(text % {"name": name})
     return urllib.parse.quote(name.strip(), safe="")
 
 

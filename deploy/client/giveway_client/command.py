@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from giveway_client import asking, completion, starting, steering, supposing
 from giveway_client.errors import GivewayError
 from giveway_client.show import shown
+from giveway_client.words import ENGLISH, _, language_of, use
 
 INTERRUPTED = 130
 
@@ -18,13 +19,14 @@ class Parser(argparse.ArgumentParser):
     """Errors are one line here too."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"giveway: {shown(message)} (giveway --help tells more)\n")
+        said = _("giveway: %(message)s (giveway --help tells more)") % {"message": shown(message)}
+        self.exit(2, f"{said}\n")
 
 
 def parser() -> Parser:
     """The whole command line."""
-    top = Parser(prog="giveway", description="Ask Giveway about the jobs on this cluster, and steer it.")
-    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
+    top = Parser(prog="giveway", description=_("Ask Giveway about the jobs on this cluster, and steer it."))
+    commands = top.add_subparsers(title=_("commands"), required=True, metavar="COMMAND", parser_class=Parser)
     _ask(commands)
     _steer(commands)
     _suppose(commands)
@@ -33,78 +35,86 @@ def parser() -> Parser:
 
 
 def _add(commands: Any, name: str, run: Any, *, with_json: bool = True) -> argparse.ArgumentParser:
-    command: argparse.ArgumentParser = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
+    command: argparse.ArgumentParser = commands.add_parser(
+        name, help=_(run.__doc__), description=_(run.__doc__)
+    )
     command.set_defaults(run=run)
     if with_json:
-        command.add_argument("--json", action="store_true", help="the answer as JSON, for scripts")
+        command.add_argument("--json", action="store_true", help=_("the answer as JSON, for scripts"))
     return command
 
 
 def _ask(commands: Any) -> None:
     why = _add(commands, "why", asking.why)
-    why.add_argument("job", metavar="JOBID", help="for example 4711, or 41_2 of an array")
+    why.add_argument("job", metavar="JOBID", help=_("for example 4711, or 41_2 of an array"))
     _when(commands)
     mine = _add(commands, "jobs", asking.jobs)
-    mine.add_argument("--user", help="of somebody else")
-    mine.add_argument("--partition", metavar="PARTITION", help="in this partition only")
-    mine.add_argument("--all", action="store_true", help="also those that ended within the last days")
+    mine.add_argument("--user", help=_("of somebody else"))
+    mine.add_argument("--partition", metavar="PARTITION", help=_("in this partition only"))
+    mine.add_argument("--all", action="store_true", help=_("also those that ended within the last days"))
     used = _add(commands, "quotas", asking.quotas)
     used.add_argument("partition", metavar="PARTITION")
-    used.add_argument("--user", help="of this user only")
+    used.add_argument("--user", help=_("of this user only"))
     enter = _add(commands, "login", asking.login, with_json=False)
-    enter.add_argument("--url", help="the console's address (or GIVEWAY_URL)")
-    enter.add_argument("--user", help="your user name there")
-    enter.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
-    enter.add_argument("--plain-http", action="store_true", help="send the password without encryption")
+    enter.add_argument("--url", help=_("the console's address (or GIVEWAY_URL)"))
+    enter.add_argument("--user", help=_("your user name there"))
+    enter.add_argument(
+        "--password-stdin", action="store_true", help=_("read the password from standard input")
+    )
+    enter.add_argument("--plain-http", action="store_true", help=_("send the password without encryption"))
     _add(commands, "checkpoint-token", asking.checkpoint_token).add_argument("job", metavar="JOBID")
     saved = _add(commands, "saved", asking.saved)
-    saved.add_argument("text", metavar="TEXT", help="what was saved: epoch=10")
+    saved.add_argument("text", metavar="TEXT", help=_("what was saved: epoch=10"))
 
 
 def _when(commands: Any) -> None:
     when = _add(commands, "when", starting.when)
     when.add_argument(
-        "job", metavar="JOBID", nargs="?", help="a job that waits; else of one not submitted yet:"
+        "job", metavar="JOBID", nargs="?", help=_("a job that waits; else of one not submitted yet:")
     )
-    when.add_argument("-p", "--partition", metavar="PARTITION", help="where it would be submitted")
-    when.add_argument("-N", "--nodes", type=int, metavar="N", help="on so many nodes (as few as can be)")
-    when.add_argument("--cpus", type=int, metavar="N", help="so many CPUs in all (one on each node)")
-    when.add_argument("--gpus", type=int, metavar="N", help="so many GPUs in all (none)")
-    when.add_argument("--mem", type=int, metavar="MB", help="so much memory on each node (any)")
-    when.add_argument("-t", "--time", metavar="TIME", help="its time limit, as for sbatch: 90, 2:00:00, 1-12")
-    when.add_argument("-A", "--account", metavar="ACCOUNT", default="", help="for this account")
+    when.add_argument("-p", "--partition", metavar="PARTITION", help=_("where it would be submitted"))
+    when.add_argument("-N", "--nodes", type=int, metavar="N", help=_("on so many nodes (as few as can be)"))
+    when.add_argument("--cpus", type=int, metavar="N", help=_("so many CPUs in all (one on each node)"))
+    when.add_argument("--gpus", type=int, metavar="N", help=_("so many GPUs in all (none)"))
+    when.add_argument("--mem", type=int, metavar="MB", help=_("so much memory on each node (any)"))
+    when.add_argument(
+        "-t", "--time", metavar="TIME", help=_("its time limit, as for sbatch: 90, 2:00:00, 1-12")
+    )
+    when.add_argument("-A", "--account", metavar="ACCOUNT", default="", help=_("for this account"))
 
 
 def _steer(commands: Any) -> None:
     listed = _add(commands, "plans", steering.plans)
-    listed.add_argument("--waiting", action="store_true", help="those that wait for somebody's decision")
-    listed.add_argument("--partition", metavar="PARTITION", help="of this partition")
-    listed.add_argument("--state", help="proposed, executing, verified, undone, …")
-    listed.add_argument("--limit", type=int, default=20, metavar="N", help="how many at most (20)")
+    listed.add_argument("--waiting", action="store_true", help=_("those that wait for somebody's decision"))
+    listed.add_argument("--partition", metavar="PARTITION", help=_("of this partition"))
+    listed.add_argument("--state", help=_("proposed, executing, verified, undone, …"))
+    listed.add_argument("--limit", type=int, default=20, metavar="N", help=_("how many at most (20)"))
     _add(commands, "plan", steering.plan).add_argument("plan", type=int, metavar="PLAN")
     for name, run in (("approve", steering.approve), ("reject", steering.reject)):
         decide = _add(commands, name, run)
         decide.add_argument("plan", type=int, metavar="PLAN")
-        decide.add_argument("--reason", required=True, help="why; it stands in the audit log")
-        decide.add_argument("--seen", metavar="MARK", help="only if it is still what `giveway plan` showed")
-        decide.add_argument("--yes", action="store_true", help="do not ask")
+        decide.add_argument("--reason", required=True, help=_("why; it stands in the audit log"))
+        decide.add_argument(
+            "--seen", metavar="MARK", help=_("only if it is still what `giveway plan` showed")
+        )
+        decide.add_argument("--yes", action="store_true", help=_("do not ask"))
     listed = _add(commands, "projects", steering.projects)
-    inner = listed.add_subparsers(title="commands", metavar="set", parser_class=Parser)
+    inner = listed.add_subparsers(title=_("commands"), metavar="set", parser_class=Parser)
     change = _add(inner, "set", steering.set_project)
     change.add_argument("project", metavar="PROJECT")
     change.add_argument("settings", nargs="+", metavar="KEY=VALUE")
-    change.add_argument("--reason", required=True, help="why; it stands in the audit log")
+    change.add_argument("--reason", required=True, help=_("why; it stands in the audit log"))
     for name, run in (("pause", steering.pause), ("resume", steering.resume)):
         switch = _add(commands, name, run)
         switch.add_argument("partition", nargs="?", metavar="PARTITION")
-        switch.add_argument("--all", action="store_true", help="everything")
+        switch.add_argument("--all", action="store_true", help=_("everything"))
         if run is steering.pause:
-            switch.add_argument("--reason", default="", help="why, if you like to say")
+            switch.add_argument("--reason", default="", help=_("why, if you like to say"))
 
 
 def _suppose(commands: Any) -> None:
-    told = commands.add_parser("what-if", help="What a change would do, before it is made.")
-    inner = told.add_subparsers(title="commands", required=True, metavar="WHAT", parser_class=Parser)
+    told = commands.add_parser("what-if", help=_("What a change would do, before it is made."))
+    inner = told.add_subparsers(title=_("commands"), required=True, metavar="WHAT", parser_class=Parser)
     for name, run in (("project", supposing.project), ("policy", supposing.policy)):
         command = _add(inner, name, run)
         if run is supposing.project:
@@ -117,12 +127,14 @@ def _suppose(commands: Any) -> None:
             command.add_argument(
                 "settings", nargs="*", metavar="KEY=VALUE", help='mode=task, quotas={"P0":2}'
             )
-            command.add_argument("--draft", type=int, metavar="N", help="a draft of it, by its number")
-        command.add_argument("--days", type=int, metavar="N", help="over the last days: waits for the worker")
-        command.add_argument("--no-wait", action="store_true", help="see later: giveway study N")
+            command.add_argument("--draft", type=int, metavar="N", help=_("a draft of it, by its number"))
+        command.add_argument(
+            "--days", type=int, metavar="N", help=_("over the last days: waits for the worker")
+        )
+        command.add_argument("--no-wait", action="store_true", help=_("see later: giveway study N"))
     command = _add(commands, "study", supposing.study)
     command.add_argument("study", type=int, metavar="N")
-    command.add_argument("--cancel", action="store_true", help="it is not wanted any more")
+    command.add_argument("--cancel", action="store_true", help=_("it is not wanted any more"))
 
 
 def _shell(commands: Any) -> None:
@@ -139,10 +151,13 @@ def main() -> int:
     """0: done. 1: the console refuses. 2: wrong on this side. 3: no console. Else one line says what is wrong."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal in an old locale
+    use(language_of(os.environ))
     if sys.argv[1:3] == ["complete-words", "--"]:  # for the scripts; the words are somebody's, begun or wrong
         print("\n".join(completion.candidates(parser(), sys.argv[3:])))
         return 0
     options = parser().parse_args()
+    if getattr(options, "json", False):
+        use(ENGLISH)  # for scripts: the same in every locale
     try:
         options.run(options)
         sys.stdout.flush()

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from giveway_client.client import Giveway
 from giveway_client.errors import GivewayError
 from giveway_client.transport import api_address
+from giveway_client.words import _, used
 
 
 class Login(NamedTuple):
@@ -26,7 +27,7 @@ def kept_at() -> Path:
     try:
         return Path(config).expanduser() / "giveway" / "token"
     except RuntimeError:
-        raise GivewayError("no home folder is known; set GIVEWAY_URL and GIVEWAY_TOKEN") from None
+        raise GivewayError(_("no home folder is known; set GIVEWAY_URL and GIVEWAY_TOKEN")) from None
 
 
 def read_kept() -> Login:
@@ -35,14 +36,16 @@ def read_kept() -> Login:
     try:
         with path.open(encoding="utf-8") as file:
             if os.fstat(file.fileno()).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-                raise GivewayError(f"{path} may be read by others; do: chmod 600 {path}")
+                raise GivewayError(
+                    _("%(path)s may be read by others; do: chmod 600 %(path)s") % {"path": path}
+                )
             lines = file.read().splitlines()
     except FileNotFoundError:
         return Login("", "")
     except (OSError, UnicodeDecodeError) as error:
-        raise GivewayError(f"{path} cannot be read: {error}") from None
+        raise GivewayError(_("%(path)s cannot be read: %(why)s") % {"path": path, "why": error}) from None
     if len(lines) < 2:
-        raise GivewayError(f"{path} is not whole; do: giveway login")
+        raise GivewayError(_("%(path)s is not whole; do: giveway login") % {"path": path})
     return Login(lines[0], lines[1])
 
 
@@ -56,7 +59,7 @@ def keep(login: Login) -> Path:
             file.write(f"{login.url}\n{login.token}\n")
         Path(name).replace(path)
     except OSError as error:
-        raise GivewayError(f"the token cannot be kept: {error}") from None
+        raise GivewayError(_("the token cannot be kept: %(why)s") % {"why": error}) from None
     return path
 
 
@@ -67,13 +70,14 @@ def current_login() -> Login:
         return Login(api_address(url), token)
     kept = read_kept()
     if not (url or kept.url):
-        raise GivewayError("not logged in; do: giveway login (or set GIVEWAY_URL and GIVEWAY_TOKEN)")
+        raise GivewayError(_("not logged in; do: giveway login (or set GIVEWAY_URL and GIVEWAY_TOKEN)"))
     address = api_address(url or kept.url)
     if not token and address != api_address(kept.url or address):
-        raise GivewayError(f"the token that is kept is for {kept.url}; do: giveway login --url {url}")
+        text = _("the token that is kept is for %(kept)s; do: giveway login --url %(url)s")
+        raise GivewayError(text % {"kept": kept.url, "url": url})
     token = token or kept.token
     if not token:
-        raise GivewayError("no token; do: giveway login (or set GIVEWAY_TOKEN)")
+        raise GivewayError(_("no token; do: giveway login (or set GIVEWAY_TOKEN)"))
     return Login(address, token)
 
 
@@ -88,4 +92,4 @@ def read_kept_or_nothing() -> Login:
 def console() -> Giveway:
     """The console, asked as whoever is logged in."""
     login = current_login()
-    return Giveway(login.url, login.token)
+    return Giveway(login.url, login.token, language=used())

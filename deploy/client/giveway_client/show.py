@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import textwrap
+import unicodedata
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from giveway_client.words import CHINESE, _, used
+
 WIDEST = 100
+_CLOSING, _OPENING = "，。：；、！？）”》…", "（“《"
+_PIECES = re.compile(
+    rf"\s*[{_OPENING}]*(?:[\u2e80-\u9fff]|[^\s\u2e80-\u9fff{_CLOSING}{_OPENING}]+|[{_CLOSING}])[{_CLOSING}]*|\s+|."
+)
+"""What is not parted between two lines: a word, or one Chinese letter, with the marks that belong to it."""
 
 
 def shown(text: Any) -> str:
@@ -21,10 +30,26 @@ def width() -> int:
     return max(40, min(WIDEST, shutil.get_terminal_size((80, 24)).columns))
 
 
+def cells(text: str) -> int:
+    """How many columns of a terminal the text takes: a Chinese letter or mark takes two."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
 def wrap(text: str, first: str = "", rest: str = "") -> str:
-    return textwrap.fill(
-        shown(text), width(), initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-    )
+    """Lines that fit the terminal; a line of Chinese may end behind each of its letters."""
+    said = shown(text)
+    if cells(said) == len(said):
+        return textwrap.fill(
+            said, width(), initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+        )
+    lines, line = [], first
+    for piece in _PIECES.findall(said):
+        if cells(line) + cells(piece.rstrip()) > width() and line not in {first, rest}:
+            lines.append(line.rstrip())
+            line = rest + piece.lstrip()
+        else:
+            line += piece
+    return "\n".join([*lines, line.rstrip()])
 
 
 def duration(seconds: float) -> str:
@@ -32,26 +57,32 @@ def duration(seconds: float) -> str:
     for unit, length, smaller, part in (("d", 86400, "h", 3600), ("h", 3600, "min", 60)):
         if whole >= length:
             over = whole % length // part
-            return f"{whole // length} {unit} {over} {smaller}" if over else f"{whole // length} {unit}"
-    return f"{whole // 60} min" if whole >= 60 else f"{whole} s"
+            said = f"{whole // length} {_(unit)}"
+            return f"{said} {over} {_(smaller)}" if over else said
+    return f"{whole // 60} {_('min')}" if whole >= 60 else f"{whole} {_('s')}"
 
 
 def ago(at: datetime | None, now: datetime) -> str:
     """` (2 min ago, 14:02:31)`, in this machine's time zone; nothing for no moment."""
-    return "" if at is None else f" ({_age(at, now)}, {_exact(at, now)})"
+    if at is None:
+        return ""
+    age, exact = _age(at, now), _exact(at, now)
+    return f"（{age}，{exact}）" if used() == CHINESE else f" ({age}, {exact})"
 
 
 def then(at: datetime, now: datetime) -> str:
     """`in 2 min (14:02:31)`, the same as a part of a sentence."""
-    return f"{_age(at, now)} ({_exact(at, now)})"
+    age, exact = _age(at, now), _exact(at, now)
+    return f"{age}（{exact}）" if used() == CHINESE else f"{age} ({exact})"
 
 
 def _age(at: datetime, now: datetime) -> str:
     seconds = (now - at).total_seconds()
     # The clocks of two machines, or a second that is not over.
     if abs(seconds) < 1:
-        return "now"
-    return f"in {duration(-seconds)}" if seconds < 0 else f"{duration(seconds)} ago"
+        return _("now")
+    text = _("in %(time)s") if seconds < 0 else _("%(time)s ago")
+    return text % {"time": duration(abs(seconds))}
 
 
 def _exact(at: datetime, now: datetime) -> str:
@@ -61,13 +92,22 @@ def _exact(at: datetime, now: datetime) -> str:
 
 def table(rows: list[list[str]], right: set[int]) -> Iterator[str]:
     """Columns as wide as they must be; the last one gives way."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     for row in rows:
-        cells = [
-            cell.rjust(w) if n in right else cell.ljust(w) for n, (cell, w) in enumerate(zip(row, widths))
-        ]
-        line = "  ".join([*cells, row[-1]]).rstrip()
-        yield line if len(line) <= width() else line[: width() - 1] + "…"
+        filled = []
+        for n, (cell, wide) in enumerate(zip(row, widths)):
+            blank = " " * (wide - cells(cell))
+            filled.append(blank + cell if n in right else cell + blank)
+        yield _cut("  ".join([*filled, row[-1]]).rstrip())
+
+
+def _cut(line: str) -> str:
+    """No longer than the terminal is wide."""
+    if cells(line) <= width():
+        return line
+    while cells(line) >= width():
+        line = line[:-1]
+    return line + "…"
 
 
 def as_json(body: Any) -> None:

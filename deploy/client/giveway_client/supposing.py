@@ -15,6 +15,7 @@ from giveway_client.kept import console
 from giveway_client.records import Study
 from giveway_client.show import as_json, shown, table, wrap
 from giveway_client.steering import setting
+from giveway_client.words import _, coded, in_a_row
 
 SIDES = ("present", "changed")
 KINDS = ("users", "tasks", "stopped", "spared", "started", "kept_waiting")
@@ -32,7 +33,7 @@ def project(options: argparse.Namespace) -> None:
 def policy(options: argparse.Namespace) -> None:
     """What a draft of a partition's policy, or other values of the one in force, would do. Nothing is saved."""
     if not (options.draft or options.settings):
-        raise GivewayError("say --draft, or KEY=VALUE of the policy")
+        raise GivewayError(_("say --draft, or KEY=VALUE of the policy"))
     giveway = console()
     settings = dict(_policy_setting(text) for text in options.settings)
     entry = giveway.policy_entry(options.partition, draft=options.draft, **settings)
@@ -43,7 +44,8 @@ def _policy_setting(text: str) -> tuple[str, Any]:
     """`mode=task`, `quotas={"P0": 2}`: what is no JSON is text."""
     name, sign, value = text.partition("=")
     if not sign or not name.isidentifier():
-        raise GivewayError(f"{text!r} is no setting; write KEY=VALUE, with a key of the policy")
+        fault = _("%(text)r is no setting; write KEY=VALUE, with a key of the policy")
+        raise GivewayError(fault % {"text": text})
     try:
         return name, json.loads(value)
     except ValueError:
@@ -78,9 +80,10 @@ def _wait(giveway: Giveway, found: Study) -> Study:
             time.sleep(PAUSE_S)
             found = giveway.study(found.id)
             if sys.stderr.isatty():
-                print(f"\r{found.done} of {found.total or '?'} looks", end="", file=sys.stderr)
+                far = _("%(done)s of %(total)s looks") % {"done": found.done, "total": found.total or "?"}
+                print(f"\r{far}", end="", file=sys.stderr)
     except KeyboardInterrupt:
-        print(f"\nIt goes on; see: giveway study {found.id}", file=sys.stderr)
+        print("\n" + _("It goes on; see: giveway study %(id)s") % {"id": found.id}, file=sys.stderr)
         raise
     if sys.stderr.isatty():
         print(file=sys.stderr)
@@ -90,40 +93,48 @@ def _wait(giveway: Giveway, found: Study) -> Study:
 def _tell_now(answer: dict[str, Any]) -> None:
     changed = [each for each in answer["partitions"] if any(each[kind] for kind in KINDS)]
     if not changed and not answer["left"]:
-        print("Nothing changes for the jobs that are there now.")
+        print(_("Nothing changes for the jobs that are there now."))
     for each in changed:
-        print(f"{shown(each['partition'])} ({shown(each['enforcement'])})")
+        mode = {"partition": shown(each["partition"]), "mode": coded(shown(each["enforcement"]))}
+        print(_("%(partition)s (%(mode)s)") % mode)
         for sentence in each["sentences"]:
             print(wrap(sentence, "  - ", "    "))
         for stop in each["stopped"]:
             victim, other = stop["victim"], stop["beneficiary"]
-            what = f"{victim['job']} {victim['name']} ({victim['user']}) for {other['job']} ({other['user']})"
-            print(wrap(f"{stop['how']} {what}", "    ", "      "))
+            named = {"job": victim["job"], "name": victim["name"], "user": victim["user"]}
+            said = {"how": coded(stop["how"]), "other": other["job"], "whose": other["user"], **named}
+            text = _("%(how)s %(job)s %(name)s (%(user)s) for %(other)s (%(whose)s)")
+            print(wrap(text % said, "    ", "      "))
     for name in answer["left"]:
-        print(wrap(f"There was no time for {name}; what would change there is not known."))
+        text = _("There was no time for %(name)s; what would change there is not known.")
+        print(wrap(text % {"name": name}))
 
 
 def _tell_study(found: Study, *, as_document: bool) -> None:
     if as_document:
         as_json(found.raw)
     elif found.result is None:
-        done = f", {found.done} of {found.total} looks" if found.total else ""
-        print(wrap(f"Study {found.id}: {found.state}{done}. {found.fault}".rstrip()))
+        far = {"id": found.id, "state": coded(found.state), "done": found.done, "total": found.total}
+        text = _("Study %(id)s: %(state)s. %(fault)s")
+        if found.total:
+            text = _("Study %(id)s: %(state)s, %(done)s of %(total)s looks. %(fault)s")
+        print(wrap((text % {**far, "fault": found.fault}).rstrip()))
     elif not found.result["partitions"]:
-        print("The change touches no partition.")
+        print(_("The change touches no partition."))
     else:
         print("\n".join(_past(found.result)))
     if found.state in {"failed", "cancelled"}:
-        raise GivewayError(f"study {found.id} is {found.state}")
+        raise GivewayError(_("study %(id)s is %(state)s") % {"id": found.id, "state": coded(found.state)})
 
 
 def _past(past: dict[str, Any]) -> Iterator[str]:
-    yield wrap(
-        f"{', '.join(past['partitions'])}: {past['used']} of {past['looks']} recorded looks,"
-        f" {past['since'][:16]} to {past['until'][:16]}"
-    )
-    stops = [_row(sums, sums["day"]) for sums in past["days"]] + [_row(past, "together")]
-    yield from table([["DAY", "STOPPED", "AS NOW", "CHANGED", "GET ROOM"], *stops], right={1, 2, 3, 4})
+    said = {"partitions": in_a_row(past["partitions"]), "used": past["used"], "looks": past["looks"]}
+    since, until = (past[key][:16].replace("T", " ") for key in ("since", "until"))
+    text = _("%(partitions)s: %(used)s of %(looks)s recorded looks, %(since)s to %(until)s UTC")
+    yield wrap(text % {**said, "since": since, "until": until})
+    stops = [_row(sums, sums["day"]) for sums in past["days"]] + [_row(past, _("together"))]
+    head = [_("DAY"), _("STOPPED"), _("AS NOW"), _("CHANGED"), _("GET ROOM")]
+    yield from table([head, *stops], right={1, 2, 3, 4})
     waits = {side: {w["level"]["name"]: w["hours"] for w in past[side]["waited"]} for side in SIDES}
     levels = sorted(
         ((w["level"]["rank"] is None, w["level"]["rank"] or 0, w["level"]["name"]))
@@ -133,7 +144,7 @@ def _past(past: dict[str, Any]) -> Iterator[str]:
     names = list(dict.fromkeys(name for *_, name in levels))
     rows = [[shown(name), *(f"{waits[side].get(name, 0):.3g}" for side in SIDES)] for name in names]
     if rows:
-        yield from table([["HOURS WAITED", "AS NOW", "CHANGED"], *rows], right={1, 2})
+        yield from table([[_("HOURS WAITED"), _("AS NOW"), _("CHANGED")], *rows], right={1, 2})
 
 
 def _row(sums: dict[str, Any], name: str) -> list[str]:

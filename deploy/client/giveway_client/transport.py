@@ -15,6 +15,7 @@ from http.client import HTTPException
 from typing import Any, NamedTuple
 
 from giveway_client.errors import BY_STATUS, GivewayError, RefusedError, UnreachableError
+from giveway_client.words import ENGLISH, _
 
 TIMEOUT_S = 30.0
 TRIES = 3
@@ -38,28 +39,40 @@ class NoRedirects(urllib.request.HTTPRedirectHandler):
     """A token is sent to the address that it was made for, and nowhere else."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> None:
-        raise UnreachableError(f"the console answers from elsewhere; log in again with its address: {newurl}")
+        text = _("the console answers from elsewhere; log in again with its address: %(url)s")
+        raise UnreachableError(text % {"url": newurl})
 
 
 def api_address(url: str) -> str:
     """`https://host`, with or without /api/v1, as the address that paths are added to."""
     parts = urllib.parse.urlsplit(url.strip())
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise GivewayError(f"{url!r} is no address of a console; for example https://giveway.example.org")
+        text = _("%(url)r is no address of a console; for example https://giveway.example.org")
+        raise GivewayError(text % {"url": url})
     base = url.strip().rstrip("/")
     return f"{base}/" if base.endswith("/api/v1") else f"{base}/api/v1/"
 
 
 class Transport:
-    """Asks one console as one account. `tries`: how often a request is sent when no answer comes."""
+    """Asks one console as one account. `tries`: how often a request is sent when no answer comes. `language`: of the
+    sentences in an answer."""
 
-    def __init__(self, url: str, token: str = "", *, timeout: float = TIMEOUT_S, tries: int = TRIES) -> None:
+    def __init__(
+        self,
+        url: str,
+        token: str = "",
+        *,
+        timeout: float = TIMEOUT_S,
+        tries: int = TRIES,
+        language: str = ENGLISH,
+    ) -> None:
         if token and not (token.isascii() and token.isprintable()):
-            raise GivewayError("the token holds characters that no token has; do: giveway login")
+            raise GivewayError(_("the token holds characters that no token has; do: giveway login"))
         self.address = api_address(url)
         self._token = token
         self._timeout = timeout
         self._tries = tries
+        self._language = language
 
     def ask(
         self, method: str, path: str, *, query: Any = None, send: Any = None, key: str | None = None
@@ -83,7 +96,7 @@ class Transport:
         return self._tried(left - 1, pause * 2, once)
 
     def _headers(self, with_body: bool) -> dict[str, str]:
-        headers = {"Accept": "application/json", "User-Agent": "giveway"}
+        headers = {"Accept": "application/json", "Accept-Language": self._language, "User-Agent": "giveway"}
         if self._token:
             headers["Authorization"] = f"Token {self._token}"
         if with_body:
@@ -101,28 +114,34 @@ class Transport:
         except urllib.error.HTTPError as error:
             raise self._refusal(error) from None
         except urllib.error.URLError as error:
-            raise _NoAnswerError(f"{self.address} cannot be reached: {error.reason}") from None
+            text = _("%(address)s cannot be reached: %(why)s")
+            raise _NoAnswerError(text % {"address": self.address, "why": error.reason}) from None
         except (OSError, HTTPException, ValueError) as error:
-            raise _NoAnswerError(f"{self.address} did not answer: {type(error).__name__} {error}") from None
+            text, why = _("%(address)s did not answer: %(why)s"), f"{type(error).__name__} {error}"
+            raise _NoAnswerError(text % {"address": self.address, "why": why}) from None
 
     def _decode(self, body: bytes) -> Any:
         try:
             return json.loads(body) if body else {}
         except ValueError:
-            raise UnreachableError(f"{self.address} is not the API of a Giveway console") from None
+            text = _("%(address)s is not the API of a Giveway console")
+            raise UnreachableError(text % {"address": self.address}) from None
 
     def _refusal(self, error: urllib.error.HTTPError) -> GivewayError:
         """The console's own sentence, if it sent one."""
+        said = {"address": self.address, "status": error.code}
         with error:
             if error.code == 401 and self._token:
-                return BY_STATUS[401]("the token is not valid (any more); do: giveway login", 401)
+                return BY_STATUS[401](_("the token is not valid (any more); do: giveway login"), 401)
             if error.code in PASSING:
-                return _NoAnswerError(f"{self.address} answered {error.code}: the console is not there now")
+                return _NoAnswerError(
+                    _("%(address)s answered %(status)s: the console is not there now") % said
+                )
             try:
                 told = json.loads(error.read())["error"]
                 message, code, fields = str(told["message"]), str(told["code"]), told.get("fields")
             except (ValueError, KeyError, TypeError, OSError, HTTPException):
-                return UnreachableError(f"{self.address} answered {error.code}: is it a Giveway console?")
+                return UnreachableError(_("%(address)s answered %(status)s: is it a Giveway console?") % said)
         if error.code >= 500:
             return UnreachableError(message)
         return BY_STATUS.get(error.code, RefusedError)(message, error.code, code, fields)

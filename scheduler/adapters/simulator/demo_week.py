@@ -40,7 +40,7 @@ class Rhythm:
     urgent: tuple[int, int]
 
 
-BY_DAY = Rhythm(1.0, 0.9, 14, 0.25, (7 * MINUTE, 22 * MINUTE))
+BY_DAY = Rhythm(1.0, 1.1, 14, 0.25, (7 * MINUTE, 22 * MINUTE))
 EVENING = Rhythm(0.9, 0.6, 0, 0.6, (20 * MINUTE, 60 * MINUTE))
 NIGHT = Rhythm(0.7, 0.3, 0, 0.9, (60 * MINUTE, 240 * MINUTE))
 WEEKEND = Rhythm(0.5, 0.25, 0, 0.8, (60 * MINUTE, 200 * MINUTE))

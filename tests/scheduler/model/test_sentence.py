@@ -48,9 +48,8 @@ json_values = st.recursive(
 
 def test_a_sentence_is_its_own_english() -> None:
     assert WAITS == (
-        "102 (bob, P1) needs 6 cpu, 2 GB on each of 2 nodes. It can start on n0, n1, n2, n3, n4 and 4 more at "
-        "2023-11-14 22:18 UTC (in 5 min), when 101 is expected to have ended. That is within 2 h: nobody is stopped "
-        "for it."
+        "102 (bob, P1) needs 6 cpu, 2 GB on each of 2 nodes. It is expected to start by itself in 5 min (2023-11-14 "
+        "22:18 UTC) on n0, n1, n2, n3, n4 and 4 more, when 101 has ended: nobody is stopped for a wait of up to 2 h."
     )
 
 

@@ -151,7 +151,7 @@ class TestDevices:
         taken = running("r", {"n3": {"gpu": 2}}, user=0)
         waits = decide(taken, job, nodes=places, balance=rule)
         assert (waits.action, waits.reason) == (QUEUE, Reason.NO_EVEN_SET)
-        assert "the nearest free set differs by 0.2" in waits.explain
+        assert "The most equal free nodes differ by 0.2" in waits.explain
 
     def test_several_processors_of_one_node_are_to_be_even_too(self) -> None:
         places = [
@@ -242,7 +242,7 @@ class TestExchange:
         assert decision.nodes == ("n1", "n2")
         (victim,) = decision.victims
         assert (victim.job, victim.how, victim.nodes, victim.gets) == ("R", How.SWAP, ("n2",), ("n3",))
-        assert "exchanges n2 for n3, so both get even sets" in decision.explain
+        assert "exchanges n2 for n3: then both have equal nodes" in decision.explain
 
     @pytest.mark.parametrize(
         "job",

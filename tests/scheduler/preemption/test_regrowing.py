@@ -62,7 +62,7 @@ def test_it_grows_where_that_pays_and_says_both_figures() -> None:
     made = decisions([shrunk("T", on(n1=8, n2=8))], nodes(4))["T"]
     assert (made.action, made.nodes) == (DecisionKind.GROW, ("n3", "n4"))
     assert made.explain.endswith(
-        "It starts again from its checkpoint for that, on 4 nodes: it gains 5 min in the time that it has left, "
+        "It starts again from its checkpoint on 4 nodes: that gains 5 min of the time it has left, "
         "and the restart costs 1 min."
     )
 

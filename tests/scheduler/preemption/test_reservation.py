@@ -140,7 +140,7 @@ class TestManaged:
         assert (told(decision), decision.reason) == ((RESERVE, ("n1",), 100), Reason.EARLIEST_START)
         assert "dave paused it" in decision.explain
         assert (
-            "It can start on n1 at 2023-11-14 22:15 UTC (in 1 min), when a is expected to have ended."
+            "it can start on n1 in 1 min (2023-11-14 22:15 UTC), when a is expected to have ended."
             in decision.explain
         )
 
