@@ -130,8 +130,8 @@ def test_recover_raises_every_second_and_nobody_else_is_stopped(sim: Sim) -> Non
     assert meter().failing == {}
 
 
-PARTS = ("connect", "verify", "free_orphaned_holds", "gather", "decide_all", "intend", "rows", "note_cycle", "act",
-         "count", "write_submit_rules")  # fmt: skip
+PARTS = ("connect", "verify", "free_orphaned_holds", "gather", "decide_all", "intend_in_partition", "rows",
+         "note_cycle", "act", "count", "write_submit_rules")  # fmt: skip
 
 
 @pytest.mark.parametrize("part", PARTS)
