@@ -277,5 +277,8 @@ def forget_ended_jobs(older_than: timedelta) -> int:
 
 
 def describe_cluster(cluster: Cluster, *, software: str, facts: Iterable[tuple[str, str]]) -> None:
-    """Keep what `describe()` told."""
-    Cluster.objects.filter(pk=cluster.pk).update(software=software[:60], facts=dict(facts))
+    """Keep what `describe()` told: in the row, and in the object, which a cycle goes on with."""
+    told = (software[:60], dict(facts))
+    if told != (cluster.software, cluster.facts):
+        cluster.software, cluster.facts = told
+        cluster.save(update_fields=["software", "facts"])

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from django.db import transaction
 
 from console.cluster.models import Cluster, Job, JobPhase
+from console.core.remembered import on_forgetting
 
 MANY = 5_000
 """Rows that are read at a time."""
@@ -32,6 +33,7 @@ class _Written(NamedTuple):
 
 _WRITTEN: dict[int, _Written] = {}
 """By cluster."""
+on_forgetting(_WRITTEN.clear)
 
 
 def rows_as_kept(cluster: Cluster) -> Rows:

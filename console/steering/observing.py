@@ -1,5 +1,7 @@
 """The one look of a cycle. When it fails, or only part is seen, the cycle is degraded: nothing is planned on it."""
 
+from weakref import WeakSet
+
 import structlog
 from django.db import transaction
 
@@ -13,16 +15,19 @@ from scheduler.model.observation import Observation
 from scheduler.ports import ClusterPort, ClusterUnavailableError
 
 log = structlog.get_logger(__name__)
+_described: "WeakSet[ClusterPort]" = WeakSet()
+"""Who has told what the cluster is. It is asked again after a fault: a Slurm that was away may be another release."""
 
 
 def observe(cluster: Cluster, adapter: ClusterPort, lease: Lease, report: Report) -> Observation | None:
     """Look once. When that fails, or only part is seen, the cycle is degraded: say so, plan nothing, stop nobody."""
     try:
-        if not cluster.software:
+        if adapter not in _described or cluster.fault or not cluster.software:
             info = adapter.describe()
             describe_cluster(
                 cluster, software=f"{info.kind} {info.version}".strip(), facts=info.facts.items()
             )
+            _described.add(adapter)
         observation = adapter.observe()
     except ClusterUnavailableError as error:
         _degrade(cluster, str(error), lease, report)

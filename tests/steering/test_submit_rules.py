@@ -4,6 +4,7 @@ import os
 import pwd
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -288,6 +289,25 @@ def test_task_types_stand_where_older_scripts_do_not_look(
     sim.policy(task_types=TYPES, enforcement="shadow")
     sim.cycle()
     assert " type " not in path.read_text()
+
+
+def test_the_release_counts_from_the_first_cycle_on_and_after_an_upgrade(
+    sim: Sim, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_release(version: str) -> None:
+        told = replace(sim.port.describe(), kind="slurm", version=version)
+        monkeypatch.setattr(sim.port, "describe", lambda: told)
+
+    sim.policy(task_types=TYPES)
+    is_release("22.05.8")
+    sim.cycle()
+    assert " gres:gpu\n" in path.read_text()
+    is_release("24.11.5")
+    sim.port.faults.unavailable = "slurmctld is away"
+    sim.cycle()
+    sim.port.faults.unavailable = ""
+    sim.cycle()
+    assert " gres/gpu\n" in path.read_text()
 
 
 def test_who_is_to_be_placed_stands_there_too_where_it_would_be_done(sim: Sim, path: Path) -> None:
