@@ -5,6 +5,7 @@ limits only (`backfill`): in order, and past those who do not fit where nobody w
 with kept nodes has its reservation there, before all others.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -75,8 +76,8 @@ class StartForecast:
     """Seconds from now; `low` to `high` is meant to hold 90 %. None: not within the time that is looked at.
 
     `p50`: the middle, the start of the draw that has most of the others near it. That is near the median, but stays
-    with the likelier of two outcomes instead of going between them. `nodes`: those of that draw. `draws`: the starts of
-    all draws, in their order (inf where there is none).
+    with the likelier of two outcomes instead of going between them. `nodes`: those of most draws near it. `draws`: the
+    starts of all draws, in their order (inf where there is none).
     """
 
     id: str
@@ -255,14 +256,15 @@ def _said(job_id: str, starts: Floats, where: Sequence[tuple[int, ...]]) -> Star
         return StartForecast(
             job_id, None, low, None, where[order[(len(order) - 1) // 2]], tuple(starts.tolist())
         )
-    middle = order[_likeliest(starts[order])]
-    p50 = max(low or 0.0, float(starts[middle]) if high is None else min(float(starts[middle]), high))
-    return StartForecast(job_id, p50, low, high, where[middle], tuple(starts.tolist()))
+    finite = starts[order][: np.count_nonzero(np.isfinite(starts))]
+    middle, near = _likeliest(finite)
+    p50 = max(low or 0.0, middle if high is None else min(middle, high))
+    nodes = Counter(where[draw] for draw in order[: len(finite)] if abs(starts[draw] - middle) <= near)
+    return StartForecast(job_id, p50, low, high, nodes.most_common(1)[0][0], tuple(starts.tolist()))
 
 
-def _likeliest(starts: Floats) -> int:
-    """Which of some starts, in their order, has most of the others near it. Half of them at least are finite."""
-    finite = starts[np.isfinite(starts)]
-    quarter, three = np.quantile(finite, [0.25, 0.75])
+def _likeliest(starts: Floats) -> tuple[float, float]:
+    """Which of some starts has most of the others near it, and what is near."""
+    quarter, three = np.quantile(starts, [0.25, 0.75])
     near = max(NEAR_S, (three - quarter) / NEAR_PART)
-    return int(np.exp(-0.5 * ((finite[:, None] - finite) / near) ** 2).sum(axis=1).argmax())
+    return float(starts[np.exp(-0.5 * ((starts[:, None] - starts) / near) ** 2).sum(axis=1).argmax()]), near

@@ -15,6 +15,7 @@ from scheduler.forecast.starts import (
     RunningShare,
     TriedStart,
     WaitingRequest,
+    _said,
     forecast_starts,
     forecast_with_trials,
     sure,
@@ -337,3 +338,8 @@ def test_the_line_of_time_is_finer_the_shorter_the_queue() -> None:
     lengths = [len(TimeLine.for_jobs(jobs)) for jobs in (1, 50, 100, 200, 300, 3000)]
     assert lengths == sorted(lengths, reverse=True)
     assert lengths[0] == lengths[1] > 4 * lengths[-2] and lengths[-2] == lengths[-1] == len(TimeLine())
+
+
+def test_told_are_the_nodes_of_most_draws_near_the_middle() -> None:
+    told = _said("1", np.array([300.0, 490.0, 500.0, 500.0, 500.0]), [(3,), (3,), (1,), (1,), (1,)])
+    assert (told.p50, told.nodes) == (490.0, (1,)), "where the draw in the middle had the third node"
