@@ -44,6 +44,10 @@ def rows_as_kept(cluster: Cluster) -> Rows:
     written = _WRITTEN.get(cluster.pk)
     if written is not None and written.cycle == cluster.cycle:
         return written.rows
+    return _read(cluster)
+
+
+def _read(cluster: Cluster) -> Rows:
     living = Job.objects.filter(cluster=cluster).exclude(phase=JobPhase.ENDED)
     asked = living.values_list("job_id", "partition", "pk", "fingerprint", *PLACE_FIELDS)
     return {row[:2]: row for row in asked.iterator(chunk_size=MANY)}

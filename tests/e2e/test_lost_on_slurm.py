@@ -39,7 +39,7 @@ def test_two_jobs_ended_failed_and_never_came_back(driver: Driver, monkeypatch: 
 
     plan = Plan.objects.get()
     lost = " and ".join(sorted((second, first)))
-    assert (plan.state, plan.outcome) == ("verified", f"{urgent} runs. {lost} were lost.")
+    assert (plan.state, plan.outcome) == ("verified", f"{urgent} started. {lost} were lost.")
     assert {row.fate for row in Victim.objects.all()} == {Fate.LOST}
     assert {row.words for row in Victim.objects.all()} == {
         "It ended (FAILED, signal 10) and was not put back into the queue."

@@ -40,7 +40,7 @@ def test_the_job_s_page_says_when_how_sure_and_why(waits: Job, ada: Client) -> N
     page = show(ada, "/jobs/101/")
 
     assert "Expected start in about 40 min 90 % sure: in 15 min to 2 h" in words(page)
-    assert re.search(r'It waits for the end of\s+<a href="/jobs/88/">88</a>\.', page)
+    assert re.search(r'It waits for the end of\s+<a\s+href="/jobs/88/">88</a>\.', page)
 
 
 def test_the_page_says_what_would_make_it_sooner(waits: Job, ada: Client) -> None:
