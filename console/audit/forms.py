@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from console.audit.models import SavedSearch
 from console.audit.registry import ACTIONS
@@ -22,7 +23,9 @@ class LogFilter(forms.Form):
     """Which rows are wanted. What makes no sense is told beside the field, and no row is shown."""
 
     since = forms.DateTimeField(label=_("From"), required=False, widget=_moment())
-    until = forms.DateTimeField(label=_("Until"), required=False, widget=_moment())
+    until = forms.DateTimeField(
+        label=pgettext_lazy("of a time span", "Until"), required=False, widget=_moment()
+    )
     by = forms.ChoiceField(
         label=_("By whom"),
         required=False,
