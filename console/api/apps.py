@@ -10,11 +10,5 @@ class ApiConfig(AppConfig):
     label = "api"
 
     def ready(self) -> None:
-        """Start to listen to the accounts; columns of sentences are said in the language of the request."""
-        from rest_framework.serializers import ModelSerializer
-
+        """Start to listen to the accounts."""
         from console.api import receivers  # noqa: F401 - its receivers connect themselves
-        from console.api.fields import SaidField
-        from console.core.sentence_field import SentenceField
-
-        ModelSerializer.serializer_field_mapping[SentenceField] = SaidField

@@ -10,6 +10,7 @@ from rest_framework import serializers
 
 from console.core.limits import beyond, refuse_beyond
 from console.core.resaying import resay
+from console.core.sentence_field import SentenceField
 
 AMOUNTS = {
     "type": "object",
@@ -92,6 +93,10 @@ class SaidField(serializers.CharField):
     def to_representation(self, value: Any) -> str:
         """What a person or Slurm has said stays as it is."""
         return str(resay(value))
+
+
+# Columns of sentences, in whichever serializer of a model.
+serializers.ModelSerializer.serializer_field_mapping[SentenceField] = SaidField
 
 
 class EpochField(serializers.DateTimeField):

@@ -338,7 +338,7 @@ def test_a_page_for_nobody_in_particular_can_still_be_made() -> None:
     from django.template.loader import render_to_string
 
     assert "Steering goes on by itself" in render_to_string("500.html")
-    assert Template("{% load ui %}{% theme_attribute %}").render(Context({})) == ""
+    assert Template("{% load preferences %}{% theme_attribute %}").render(Context({})) == ""
 
 
 # --- Rows and places --------------------------------------------------------------------------------------
