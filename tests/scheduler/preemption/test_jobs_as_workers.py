@@ -159,7 +159,7 @@ def test_nobody_is_stopped_for_a_worker_beyond_the_minimum(running: int, action:
     made = decided(low, *[worker(n, 100) for n in range(running)], worker(7))["41_7"]
     assert made.action == action
     assert (made.reason == "grows_later") is (action == "queue")
-    assert "beyond the 2 that its elastic job needs" in made.explain or made.victims
+    assert "has the 2 workers that it needs" in made.explain or made.victims
 
 
 def test_it_grows_into_free_room_by_its_rank() -> None:
