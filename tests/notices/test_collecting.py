@@ -120,7 +120,7 @@ def test_who_may_be_cancelled_is_told_from_when_on_once_and_before_that(sim: Sim
     [notice] = told("may_end")
     assert (notice.user, notice.job_id, notice.partition) == ("ann", stubborn, "x")
     assert (
-        f"{stubborn} (ann_job) cannot be requeued. From {at:%Y-%m-%d %H:%M:%S} UTC on it may be"
+        f"{stubborn} (ann_job) cannot be requeued: from {at:%Y-%m-%d %H:%M:%S} UTC on it may be"
         in notice.text
     )
 

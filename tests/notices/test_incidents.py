@@ -33,7 +33,8 @@ def test_the_victims_user_and_the_administrators_are_told_once(sim: Sim) -> None
 
     (lost,), (incident,) = told("lost"), told("incident")
     assert (lost.user, lost.job_id) == ("ann", low)
-    assert "did not come back. It ended (FAILED, signal 10) and was not put back into the queue." in lost.text
+    assert "did not come back after it was stopped for 2 in partition x" in lost.text
+    assert "It ended (FAILED, signal 10) and was not put back into the queue." in lost.text
     assert "Submit it again." in lost.text
     assert incident.user == "ada"
     assert f"close incident {Incident.objects.get().pk}" in incident.text

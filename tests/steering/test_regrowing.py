@@ -290,7 +290,7 @@ def test_its_user_is_told_and_its_page_has_both_figures(sim: Sim) -> None:
     answer = explain(read(sim.cluster, job))
     (part,) = [part for part in answer.parts if part.asks == "How does it get its nodes back?"]
     assert part.headline == "It was started again on 4 nodes; before it had 3."
-    assert "it gains " in part.lines[0].text
+    assert "that gains " in part.lines[0].text
     assert "restart costs 1 min" in part.lines[0].text
 
 
