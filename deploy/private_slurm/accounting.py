@@ -8,6 +8,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,8 @@ from deploy.private_slurm.releases import Release
 ACCOUNT = "all"
 INSTALL_S = 120.0
 SQL_S = 30.0
+PAUSE_S = 0.5
+UNANSWERED = "No response to persist_init"
 COMMANDS = {
     "mariadbd": "mariadb-server-core",
     "mariadb-install-db": "mariadb-server-core",
@@ -199,6 +202,19 @@ def start(
     database.make()
     run("slurmdbd")
     wait(lambda: host.listens(database.port), "slurmdbd")
+
+
+def tell(run: Callable[[Sequence[str]], object], argv: Sequence[str], until: float) -> None:
+    """A command to slurmdbd, which takes connections before it answers them: tried again until then."""
+    while True:
+        try:
+            run(argv)
+        except PrivateSlurmError as error:
+            if UNANSWERED not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(PAUSE_S)
+        else:
+            return
 
 
 def _found(name: str) -> str | None:

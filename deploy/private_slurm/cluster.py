@@ -222,7 +222,7 @@ class PrivateSlurm(Client):
             lambda done, name: self._wait(done, until, ["munged", name]),
         )
         for told in self.accounts.commands(self.name, self.users):
-            self.run(["sacctmgr", "--immediate", *told])
+            accounting.tell(self.run, ["sacctmgr", "--immediate", *told], until)
 
     def _write_config(self, ports: Sequence[int]) -> None:
         hardware = self._hardware()

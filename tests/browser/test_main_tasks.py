@@ -30,8 +30,10 @@ WALKS = [
     ("zh-hans", 390, "pointer"),
 ]
 
-AT_REST = """() => Promise.all(document.getAnimations()
-    .filter(each => each.effect.getComputedTiming().iterations !== Infinity).map(each => each.finished))"""
+AT_REST = """() => Promise.allSettled(document.getAnimations()
+    .filter(each => each.effect.getComputedTiming().iterations !== Infinity).map(each => each.finished))
+    .then(() => null)"""
+"""One that is broken off, as its part of the page goes, has ended, too."""
 COUNT = """on => {
     if (window.asked === undefined) {
         window.asked = 0;

@@ -1,6 +1,8 @@
 """A private Slurm with a slurmdbd: on loopback, thrown away with the next start, and gone with the rest."""
 
+from math import inf
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -84,3 +86,17 @@ def test_what_is_missing_is_named_before_anything_is_started(
 
     with pytest.raises(PrivateSlurmError, match="mariadb-server-core mariadb-client-core"):
         PrivateSlurm(tmp_path, accounts=Accounting()).start()
+
+
+@pytest.mark.parametrize(("said", "tries"), [(accounting.UNANSWERED, 3), ("There is no such option", 1)])
+def test_slurmdbd_is_asked_again_only_where_it_does_not_answer_yet(
+    monkeypatch: pytest.MonkeyPatch, said: str, tries: int
+) -> None:
+    monkeypatch.setattr(accounting, "PAUSE_S", 0)
+    run = Mock(side_effect=[PrivateSlurmError(said), PrivateSlurmError(said), None])
+    if tries == 1:
+        with pytest.raises(PrivateSlurmError, match=said):
+            accounting.tell(run, ["sacctmgr"], inf)
+    else:
+        accounting.tell(run, ["sacctmgr"], inf)
+    assert run.call_count == tries
