@@ -1,7 +1,5 @@
 """The one look of a cycle. When it fails, or only part is seen, the cycle is degraded: nothing is planned on it."""
 
-from weakref import WeakSet
-
 import structlog
 from django.db import transaction
 
@@ -15,19 +13,19 @@ from scheduler.model.observation import Observation
 from scheduler.ports import ClusterPort, ClusterUnavailableError
 
 log = structlog.get_logger(__name__)
-_described: "WeakSet[ClusterPort]" = WeakSet()
-"""Who has told what the cluster is. It is asked again after a fault: a Slurm that was away may be another release."""
+_described: dict[int, ClusterPort] = {}
+"""By cluster who has told what it is. It is asked again after a fault: a Slurm that was away may be another release."""
 
 
 def observe(cluster: Cluster, adapter: ClusterPort, lease: Lease, report: Report) -> Observation | None:
     """Look once. When that fails, or only part is seen, the cycle is degraded: say so, plan nothing, stop nobody."""
     try:
-        if adapter not in _described or cluster.fault or not cluster.software:
+        if _described.get(cluster.pk) is not adapter or cluster.fault or not cluster.software:
             info = adapter.describe()
             describe_cluster(
                 cluster, software=f"{info.kind} {info.version}".strip(), facts=info.facts.items()
             )
-            _described.add(adapter)
+            _described[cluster.pk] = adapter
         observation = adapter.observe()
     except ClusterUnavailableError as error:
         _degrade(cluster, str(error), lease, report)
