@@ -6,8 +6,8 @@ from console.core import clock
 from console.history import past
 from console.history.models import RecordedObservation
 from tests.history.test_pages import ASKED, browser, people, typed_policy
+from tests.markup import words_of
 from tests.steering.conftest import Sim, sim
-from tests.ui.test_audit_export import words_of
 
 __all__ = ["people", "sim"]
 AT = "/partitions/x/what-if/"

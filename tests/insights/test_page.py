@@ -13,8 +13,8 @@ from console.insights.answers import QUESTIONS
 from console.starts.quality import start_quality
 from tests import factories
 from tests.insights.conftest import HOUR, make_day, make_room, make_stops
+from tests.markup import words_of
 from tests.ui.conftest import House, SignedIn
-from tests.ui.test_policy_pages import words_of
 
 pytestmark = pytest.mark.django_db
 AT, API = "/insights/", "/api/v1/insights/"

@@ -7,8 +7,8 @@ from console.cluster.models import Node
 from console.power.models import NodeDrain, PowerIncident
 from console.power.selectors import nodes_of
 from tests import factories
+from tests.markup import words_of
 from tests.ui.conftest import House, SignedIn, house, house_of_the_module, signed_in
-from tests.ui.test_audit_export import words_of
 
 __all__ = ["house", "house_of_the_module", "signed_in"]
 

@@ -4,8 +4,8 @@ import pytest
 
 from console.core import clock
 from console.power.models import RunLoss
+from tests.markup import words_of
 from tests.ui.conftest import House, SignedIn, house, house_of_the_module, signed_in
-from tests.ui.test_audit_export import words_of
 
 __all__ = ["house", "house_of_the_module", "signed_in"]
 

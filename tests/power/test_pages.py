@@ -12,8 +12,8 @@ from console.power.models import Measurement, MeasuringRule, Processor, Source
 from console.power.selectors import nodes_of
 from console.power.services import change_rule
 from tests import factories
+from tests.markup import words_of
 from tests.ui.conftest import House, SignedIn, house, house_of_the_module, signed_in
-from tests.ui.test_audit_export import words_of
 
 __all__ = ["house", "house_of_the_module", "signed_in"]
 AT = "/partitions/x/power/"

@@ -10,8 +10,8 @@ from console.power.models import Processor, Source
 from console.power.overview import power_of
 from console.power.selectors import set_of
 from tests import factories
+from tests.markup import words_of
 from tests.ui.conftest import House, SignedIn, house, house_of_the_module, signed_in
-from tests.ui.test_audit_export import words_of
 
 __all__ = ["house", "house_of_the_module", "signed_in"]
 

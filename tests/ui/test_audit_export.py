@@ -24,6 +24,7 @@ from console.audit.services import Context, Subject, record
 from console.audit.sidebyside import side_by_side
 from console.audit.verification import verify_chain
 from tests import factories
+from tests.markup import words_of
 from tests.ui.conftest import House, SignedIn
 from tests.ui.test_checkpoints import make_checkpoint
 
@@ -35,10 +36,6 @@ WITHOUT_BODY = {"get", "head", "options"}
 def text_of(answer: Any) -> str:
     assert isinstance(answer, StreamingHttpResponse)
     return answer.getvalue().decode()
-
-
-def words_of(page: str) -> str:
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
 
 
 # --- Export --------------------------------------------------------------------------------------------------

@@ -10,15 +10,12 @@ from django.test import Client
 from console.audit.models import AuditEntry
 from console.audit.registry import ACTIONS
 from console.audit.services import Context, Subject, record
+from tests.markup import words_of
 from tests.ui.conftest import House, SignedIn, part
 
 
 def rows(page: str) -> list[int]:
     return [int(number) for number in re.findall(r'id="row-(\d+)"', page)]
-
-
-def words_of(page: str) -> str:
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
 
 
 @pytest.fixture

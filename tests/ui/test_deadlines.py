@@ -21,6 +21,7 @@ from console.projects.models import (
 from console.projects.rulebook import ManagerLimits, Rules, SizeGrade, encode_rules
 from scheduler.priority.deadline import Schedule, UrgencyStep
 from tests import factories
+from tests.markup import words_of
 from tests.ui.conftest import House, SignedIn, part
 from tests.ui.test_hostile_text import HOSTILE, MARK
 from tests.ui.test_project_pages import typed
@@ -39,10 +40,6 @@ def limit(**fields: Any) -> None:
     ProjectRules.objects.update_or_create(pk=1, defaults={"document": document})
 
 
-def words(text: str) -> str:
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", text))
-
-
 # --- The curve --------------------------------------------------------------------------------------------
 
 
@@ -51,7 +48,7 @@ def test_what_it_is_today_and_when_it_changes_next_is_said_with_the_numbers(
 ) -> None:
     limit()
     page = ada.post("/projects/alpha/", typed(**DATED), follow=True).content.decode()
-    text = words(page)
+    text = words_of(page)
     assert "Today the urgency is 2 ; the deadline is 2026-12-31. From 2026-12-24 on it is 4." in text
     assert (
         "– 2026-11-30 1 2026-12-01 2026-12-23 in force today 2 2026-12-24 2027-01-01 4 2027-01-02 – 1" in text
@@ -63,17 +60,17 @@ def test_what_it_is_today_and_when_it_changes_next_is_said_with_the_numbers(
 
 def test_the_curve_is_shown_before_anything_is_saved(house: House, ada: Client) -> None:
     limit()
-    text = words(ada.post("/levels-preview/", {**typed(**DATED), "code": "alpha"}).content.decode())
+    text = words_of(ada.post("/levels-preview/", {**typed(**DATED), "code": "alpha"}).content.decode())
     assert "Today the urgency is 2" in text
     assert Project.objects.get(code="alpha").deadline is None
     by_hand = ada.post("/levels-preview/", {**typed(**{**DATED, "urgency_by": "hand"}), "code": "alpha"})
-    assert "Today the urgency" not in words(by_hand.content.decode())
-    assert "× 1 urgency" in words(by_hand.content.decode())
+    assert "Today the urgency" not in words_of(by_hand.content.decode())
+    assert "× 1 urgency" in words_of(by_hand.content.decode())
 
 
 @pytest.mark.parametrize("day", ["", "soon", "1900-01-01", "2026-13-01"])
 def test_half_a_deadline_draws_nothing(day: str, house: House, ada: Client) -> None:
-    text = words(ada.post("/levels-preview/", {**typed(**{**DATED, "deadline": day})}).content.decode())
+    text = words_of(ada.post("/levels-preview/", {**typed(**{**DATED, "deadline": day})}).content.decode())
     assert "Today the urgency" not in text
 
 
@@ -222,10 +219,12 @@ def test_the_request_is_seen_by_both_and_the_project_keeps_its_urgency(
 ) -> None:
     alpha = Project.objects.get(code="alpha")
     assert (alpha.urgency, alpha.name) == (3, "Alpha now")
-    page = words(signed_in("pam").get("/projects/alpha/").content.decode())
+    page = words_of(signed_in("pam").get("/projects/alpha/").content.decode())
     assert "pam asks for urgency 9." in page and "Withdraw it" in page
-    assert "1 urgency that was asked for waits" in words(signed_in("ada").get("/projects/").content.decode())
-    inbox = words(signed_in("ada").get("/project-requests/").content.decode())
+    assert "1 urgency that was asked for waits" in words_of(
+        signed_in("ada").get("/projects/").content.decode()
+    )
+    inbox = words_of(signed_in("ada").get("/project-requests/").content.decode())
     assert "pam asks for urgency 9." in inbox and "The deadline has moved" in inbox
 
 
@@ -234,7 +233,7 @@ def test_an_administrator_decides_with_a_reason(
     decision: str, urgency: float, asked: UrgencyRequest, ada: Client
 ) -> None:
     address = f"/project-requests/{asked.pk}/"
-    assert "At its most the urgency is 3 today's way and 9" in words(
+    assert "At its most the urgency is 3 today's way and 9" in words_of(
         ada.get(address).content.decode()
     ).replace("&#x27;", "'")
     assert "Say why" in ada.post(address, {"decision": decision, "reason": " "}).content.decode()
@@ -301,7 +300,7 @@ def test_a_manager_withdraws(asked: UrgencyRequest, signed_in: SignedIn) -> None
 def test_the_history_tells_each_change_in_words(house: House, signed_in: SignedIn) -> None:
     limit()
     signed_in("pam").post("/projects/alpha/", typed(**DATED))
-    text = words(signed_in("pam").get("/projects/alpha/history/").content.decode())
+    text = words_of(signed_in("pam").get("/projects/alpha/history/").content.decode())
     assert "Project changed pam" in text
     assert "The deadline has moved" in text
     for told in (
@@ -329,7 +328,7 @@ def test_the_history_comes_in_pages(house: House, ada: Client) -> None:
 def test_a_manager_sees_the_levels_in_each_partition_with_their_origin(
     house: House, signed_in: SignedIn
 ) -> None:
-    text = words(signed_in("pam").get("/projects/alpha/levels/").content.decode())
+    text = words_of(signed_in("pam").get("/projects/alpha/levels/").content.decode())
     assert "ann P0 alpha: 40 ÷ 1 × 3 = 120 → P0" in text
     assert "alpha_eval* 2 P0 alpha: 40 ÷ 1 × 3 × 2 = 240 → P0" in text
     assert "asked for a job named alpha_eval" in text
@@ -341,7 +340,7 @@ def test_the_work_is_told_for_the_time_that_was_chosen(
     monkeypatch.setattr(clock, "now", lambda: factories.NOW)
     page = signed_in("pam").get("/projects/alpha/work/?days=3").content.decode()
     assert re.search(r'href="\?days=3" aria-current="page"', page)
-    assert "Waits now 1 half of them for at most 10 min, the longest for 10 min" in words(page)
+    assert "Waits now 1 half of them for at most 10 min, the longest for 10 min" in words_of(page)
     for odd in ("", "x", "400", "٣"):
         page = signed_in("pam").get("/projects/alpha/work/", {"days": odd}).content.decode()
         assert re.search(r'href="\?days=7" aria-current="page"', page)

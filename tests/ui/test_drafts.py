@@ -13,8 +13,9 @@ from console.partitions import services
 from console.partitions.drafts import Content
 from console.partitions.models import Partition, PolicyDraft, PolicyRevision
 from tests import factories
+from tests.markup import words_of
 from tests.ui.conftest import House, SignedIn
-from tests.ui.test_policy_pages import AT, sent_back, typed, words_of
+from tests.ui.test_policy_pages import AT, sent_back, typed
 
 COMPARE, ACTIVATE, REVISIONS = (f"/partitions/x/{part}/" for part in ("compare", "activate", "revisions"))
 

@@ -5,8 +5,8 @@ from django.utils import timezone
 
 from console.forecasts.models import AccountingRead
 from tests import factories
+from tests.markup import words_of
 from tests.ui.conftest import House
-from tests.ui.test_policy_pages import words_of
 
 HOUR = 3600
 

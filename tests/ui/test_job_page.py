@@ -1,5 +1,7 @@
 """One page per job, for victim, beneficiary and administrator; whoever is signed in may open it."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
 from django.test import Client
@@ -8,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from console.accounts.models import User
 from console.cluster.models import Job
 from tests import factories
+from tests.markup import words_of
 from tests.ui.conftest import ROLES, House, SignedIn
 
 
@@ -81,3 +84,15 @@ def test_the_number_of_queries_does_not_grow_with_history(house: House, ada: Cli
         page = text_of(ada, "88")
     assert "times before that" in page
     assert len(after) <= len(before)
+
+
+def test_of_one_that_has_ended_all_is_said_in_the_past(house: House, ada: Client) -> None:
+    ended = factories.NOW - timedelta(seconds=60)
+    factories.make_running_job(
+        house.cluster, "500", phase="ended", slurm_state="COMPLETED", ended_at=ended, time_limit_s=1800
+    )
+    page = words_of(text_of(ada, "500"))
+    now = page[page.index("As last seen") :]
+    assert "Held 4 cpu" in now
+    assert "Ran 4 min of 30 min allowed" in now
+    assert "Holds" not in now and "Runs" not in now

@@ -18,8 +18,8 @@ from console.insights.models import SummedUntil
 from console.steering.operations.pausing import pause, resume
 from tests import factories
 from tests.insights.conftest import make_stops
+from tests.markup import words_of
 from tests.ui.conftest import House, SignedIn
-from tests.ui.test_policy_pages import words_of
 
 IN_MEMORY = "django.core.cache.backends.locmem.LocMemCache"
 

@@ -19,9 +19,10 @@ from scheduler.reconcile.build import snapshot_for
 from scheduler.reconcile.eligible import why_spared
 from tests import factories
 from tests.builders import observation, observed
+from tests.markup import words_of
 from tests.scheduler.reconcile.test_eligible import LOW, POLICY, URGENT
 from tests.ui.conftest import House
-from tests.ui.test_policy_pages import AT, sent_back, words_of
+from tests.ui.test_policy_pages import AT, sent_back
 
 END = "2026-12-01T18:00:30Z"
 SECONDS = 1796148030

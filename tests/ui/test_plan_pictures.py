@@ -12,9 +12,8 @@ from django.test import Client
 
 from console.steering.models import Plan, StoredSnapshot
 from tests import factories
-from tests.markup import flat
+from tests.markup import flat, words_of
 from tests.ui.conftest import House
-from tests.ui.test_policy_pages import words_of
 
 NOW = factories.NOW
 

@@ -5,9 +5,8 @@ from datetime import timedelta
 from console.steering.models import Plan, PlannedAction
 from scheduler.model.line import LAST_OF_FRONT
 from tests import factories
-from tests.markup import flat
+from tests.markup import flat, words_of
 from tests.ui.conftest import House, SignedIn
-from tests.ui.test_policy_pages import words_of
 
 NOW = factories.NOW
 

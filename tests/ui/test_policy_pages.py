@@ -13,6 +13,7 @@ from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import policy_of
 from scheduler.model.policy import Enforcement, Mode
 from tests import factories
+from tests.markup import words_of
 from tests.ui.conftest import House, SignedIn, part
 
 WHOLE: dict[str, Any] = {
@@ -454,10 +455,6 @@ def test_what_is_wrong_comes_before_the_confirmation(house: House, ada: Client) 
 
 
 # --- Revisions --------------------------------------------------------------------------------------------
-
-
-def words_of(page: str) -> str:
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
 
 
 def test_revisions_say_in_words_what_they_changed(house: House, ada: Client) -> None:

@@ -6,8 +6,8 @@ from django.test import Client
 
 from console.partitions.models import PolicyRevision
 from tests import factories
+from tests.markup import words_of
 from tests.ui.conftest import House, SignedIn
-from tests.ui.test_audit_export import words_of
 from tests.ui.test_policy_pages import AT, FORM, typed
 
 

@@ -10,8 +10,8 @@ from console.accounts.models import User
 from console.projects.models import Project, ProjectProposal
 from tests import factories, needed
 from tests.markup import flat
+from tests.markup import words_of as words
 from tests.ui.conftest import House, SignedIn, part
-from tests.ui.test_deadlines import words
 from tests.ui.test_project_pages import typed
 
 FORM = part("project-form")

@@ -16,9 +16,10 @@ from console.partitions.models import Partition, PolicyDraft, PolicyRevision
 from console.partitions.quotas import all_uses
 from console.partitions.selectors import policy_of
 from tests import factories
+from tests.markup import words_of
 from tests.ui.conftest import House, SignedIn, part
 from tests.ui.test_policy_pages import AT as POLICY
-from tests.ui.test_policy_pages import sent_back, typed, words_of
+from tests.ui.test_policy_pages import sent_back, typed
 
 AT = "/partitions/x/quotas/"
 LIMITS: dict[str, Any] = {

@@ -28,9 +28,9 @@ from console.setup.first import make_code
 from console.setup.models import Examination, Invitation
 from scheduler.model.kind import KIND_LIMITS
 from tests import factories
+from tests.markup import words_of
 from tests.ui import conftest as ui
 from tests.ui.conftest import House, SignedIn
-from tests.ui.test_policy_pages import words_of
 
 house = ui.own_house
 """Some tests begin with nobody there."""

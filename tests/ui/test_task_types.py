@@ -4,8 +4,8 @@ from django.test import Client
 
 from console.partitions.models import PolicyRevision
 from tests import factories
+from tests.markup import words_of
 from tests.ui.conftest import House
-from tests.ui.test_policy_pages import words_of
 
 TRAIN = {"pattern": "train_*", "gpus": 2, "time_s": 14400, "elastic_min": 2, "elastic_wish": 4}
 

@@ -7,8 +7,8 @@ from django.test import Client
 
 from console.core import clock
 from console.forecasts.models import FinishedSource, KeptRun
+from tests.markup import words_of as flat
 from tests.ui.conftest import House, SignedIn, part
-from tests.ui.test_policy_pages import words_of as flat
 
 ADDRESS = "/partitions/x/task-types-trial/"
 DAY = 86_400
