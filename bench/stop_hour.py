@@ -12,8 +12,8 @@ from math import ceil
 
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.stop_figures import figures_of
-from scheduler.forecast.stop_hour import Arrival, RiskPicture, Runner, Waiter
 from scheduler.forecast.stop_learned import StopLearner
+from scheduler.forecast.stop_picture import Arrival, RiskPicture, Runner, Waiter
 from scheduler.forecast.stop_risk import PastHours, draws_for, stop_chances
 
 RANKS = 5

@@ -23,8 +23,8 @@ from bench.stop_score import DAY_H, Score
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.history import Floats
 from scheduler.forecast.stop_figures import figures_of
-from scheduler.forecast.stop_hour import HORIZON_S, Arrival, RiskPicture, Runner, Waiter
 from scheduler.forecast.stop_learned import StopLearner
+from scheduler.forecast.stop_picture import HORIZON_S, Arrival, RiskPicture, Runner, Waiter
 from scheduler.forecast.stop_risk import PastHours, StopCalibration, draws_for, stop_chances
 from scheduler.simulate.policy_file import read_policy
 from scheduler.simulate.replay import replay

@@ -23,8 +23,8 @@ from console.starts.risk_picture import past_hours, picture, ranks_among, rememb
 from console.steering.models import Fate, Victim
 from scheduler.forecast.history import Floats
 from scheduler.forecast.stop_figures import FIGURES, figures_of
-from scheduler.forecast.stop_hour import HORIZON_S
 from scheduler.forecast.stop_learned import EXPERTS, StopLearner
+from scheduler.forecast.stop_picture import HORIZON_S
 from scheduler.forecast.stop_risk import StopCalibration, draws_for, stop_chances
 from scheduler.model.policy import Enforcement, PartitionPolicy
 

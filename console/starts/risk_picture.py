@@ -10,7 +10,7 @@ from console.starts.left import RunsLeft
 from console.starts.play import in_line
 from console.starts.selectors import MAY_NOT
 from console.steering.decisions.past import PastRuns, past_of
-from scheduler.forecast.stop_hour import HORIZON_S, Arrival, RiskPicture, Runner, Waiter
+from scheduler.forecast.stop_picture import HORIZON_S, Arrival, RiskPicture, Runner, Waiter
 from scheduler.forecast.stop_risk import PastHours
 from scheduler.model.policy import LineOrder, PartitionPolicy
 from scheduler.preemption.ranking import Ranking

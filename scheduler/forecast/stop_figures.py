@@ -13,8 +13,8 @@ import numpy as np
 
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.history import Floats
-from scheduler.forecast.stop_hour import HORIZON_S, RiskPicture
 from scheduler.forecast.stop_nodes import node_chances
+from scheduler.forecast.stop_picture import HORIZON_S, RiskPicture
 from scheduler.forecast.stop_risk import PastHours
 
 FIGURES = 13

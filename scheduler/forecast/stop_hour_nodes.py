@@ -9,7 +9,8 @@ from bisect import insort
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
-from scheduler.forecast.stop_hour import MANY, Arrival, Beginning, RiskPicture, StopHour
+from scheduler.forecast.stop_hour import MANY, Beginning, StopHour
+from scheduler.forecast.stop_picture import Arrival, RiskPicture
 from scheduler.forecast.stop_rooms import Held, NodeRooms
 
 Line = tuple[int, int, int, list[int]]

@@ -18,7 +18,7 @@ from math import ceil
 import numpy as np
 
 from scheduler.forecast.history import Floats
-from scheduler.forecast.stop_hour import HORIZON_S, Arrival, RiskPicture
+from scheduler.forecast.stop_picture import HORIZON_S, Arrival, RiskPicture
 
 MOST_KINDS = 8
 """Of the kinds of jobs the most usual so many are looked at."""

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from scheduler.forecast.draws import drawn
 from scheduler.forecast.history import Floats
-from scheduler.forecast.stop_hour import Arrival, Beginning, RiskPicture, StopHour
+from scheduler.forecast.stop_hour import Beginning, StopHour
 from scheduler.forecast.stop_hour_nodes import NodeBeginning, NodeHour
+from scheduler.forecast.stop_picture import Arrival, RiskPicture
 
 HOURS_OF_DAY = 24
 MOST_DRAWS, LEAST_DRAWS = 200, 25

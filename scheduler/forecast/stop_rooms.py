@@ -11,7 +11,8 @@ from collections.abc import Collection, Sequence
 from copy import copy
 from heapq import heapify, heappop, heappush, nsmallest
 
-from scheduler.forecast.stop_hour import HORIZON_S, MANY, RiskPicture
+from scheduler.forecast.stop_hour import MANY
+from scheduler.forecast.stop_picture import HORIZON_S, RiskPicture
 
 Cost = tuple[tuple[tuple[int, int, int], ...], int, int, int]
 """By rank, the highest first, how long the stopped have run together and how many they are; what is left over; the

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from bench.stop_hour import made
 from scheduler.forecast.starts import sure
-from scheduler.forecast.stop_hour import Arrival, Beginning, RiskPicture, Runner, StopHour, Waiter
+from scheduler.forecast.stop_hour import Beginning, StopHour
 from scheduler.forecast.stop_hour_nodes import NodeBeginning, NodeHour
+from scheduler.forecast.stop_picture import Arrival, RiskPicture, Runner, Waiter
 from scheduler.forecast.stop_risk import MOST_ON_NODES, PastHours, stop_chances
 
 LOW, MIDDLE, HIGH = 0, 1, 2

@@ -1,6 +1,7 @@
 """The mixture by recent success: everybody's and one's own."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,8 +66,8 @@ def test_it_is_read_as_it_was_written() -> None:
 
 @pytest.mark.parametrize("place", [len(MIXTURES), -1])
 def test_negative_squares_and_counts_are_refused(place: int) -> None:
-    document = told((ANN, FIRST, 3)).document()
-    row = list(document["success"])  # type: ignore[call-overload]
+    document: dict[str, Any] = {**told((ANN, FIRST, 3)).document()}
+    row = [*document["success"]]
     row[place] = -1.0
     with pytest.raises(ValueError, match="negative"):
         Success.read(document | {"success": row})
