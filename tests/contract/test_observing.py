@@ -183,7 +183,11 @@ def test_a_drained_node_is_not_up_and_takes_no_job(harness: Harness) -> None:
     assert state_of(seen, job.id) is JobState.PENDING
 
     harness.resume("n1")
-    assert wait_for(harness, JobState.RUNNING, job.id).nodes[0].up
+    # Slurm tells nodes and jobs one after the other: the job may run in one answer in which its node is not up yet.
+    harness.wait_until(
+        lambda seen: seen.nodes[0].up and state_of(seen, job.id) is JobState.RUNNING,
+        "n1 up with the job on it",
+    )
 
 
 def test_jobs_go_on_on_a_drained_node(harness: Harness) -> None:

@@ -6,7 +6,6 @@ import signal
 import socket
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -118,13 +117,12 @@ class Command(BaseCommand):
             children.stop()
 
     def _greet(self, url: str, empty: bool) -> None:
-        self.stdout.write(f"Giveway is ready at {url}")
-        _tell_code(self.stdout.write, url)
+        """Written at once: whoever waits for the first line, a script too, finds the logins beside it."""
+        lines = [f"Giveway is ready at {url}", *_code(url)]
         if not empty:
-            self.stdout.write(f"Sign in with the password {PASSWORD} as:")
-            for name, _role, words in LOGINS:
-                self.stdout.write(f"  {name:<8}{words}")
-        self.stdout.write("Ctrl-C stops it.")
+            lines.append(f"Sign in with the password {PASSWORD} as:")
+            lines += [f"  {name:<8}{words}" for name, _role, words in LOGINS]
+        self.stdout.write("\n".join([*lines, "Ctrl-C stops it."]))
         self.stdout.flush()
 
 
@@ -137,15 +135,17 @@ def _refuse_known_passwords() -> None:
         )
 
 
-def _tell_code(say: Callable[[str], object], url: str) -> None:
+def _code(url: str) -> list[str]:
     """Whoever sees this terminal may take the first administrator's seat, while it is free."""
     from console.setup.first import TakenError, make_code
 
     try:
         code = make_code()
     except TakenError:
-        return
-    say(f"There is no administrator yet. Open {url}/setup/administrator/ and type this one-time code: {code}")
+        return []
+    return [
+        f"There is no administrator yet. Open {url}/setup/administrator/ and type this one-time code: {code}"
+    ]
 
 
 def _reachable(stack: ExitStack) -> Path:
