@@ -31,6 +31,16 @@ def resay_marked(text: str) -> str | SafeString:
     return format_html('<span lang="en">{}</span>', text) if known is None else known
 
 
+def holding_back(explain: str) -> str:
+    """What keeps a job that may not start yet, in the reader's language: the part of its explanation that says so.
+
+    Empty where something else is explained, and in what was written before sentences were data.
+    """
+    if not isinstance(explain, Sentence) or explain.code != "blocked":
+        return ""
+    return set_in_type(_param(explain.params["why"]))
+
+
 def said(sentence: Sentence) -> str:
     """A sentence in the reader's language: its line's translation, with its parameters said in that language too."""
     return set_in_type(_put_together(sentence))

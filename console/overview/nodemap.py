@@ -1,4 +1,4 @@
-"""The node map: per node a bar of its main resource, a block per job in the colour of the job's level."""
+"""The node map: per node a bar of what counts there, a block per job in the colour of the job's level."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from console.core import clock, saying
 from console.core.saying import say_again as _
 from console.core.templatetags.ui import node_state
 from console.overview.openplans import OpenPlan
-from console.reports.kinds import main_resource
+from console.reports.kinds import drawn_resource, lacks_cpus
 from console.steering.models import KeptPlace, Plan, PlanState
 from scheduler.model.jobs import Level
 
@@ -215,7 +215,7 @@ class _Painter:
 
     def bar(self, node: SeenNode, jobs: list[HeldJob], *, ticked: bool) -> NodeBar:
         """One node's bar, the highest level first."""
-        resource = main_resource(node.total)
+        resource = drawn_resource(node.total, (job.alloc[node.name] for job in jobs))
         total = node.total.get(resource, 0)
         jobs.sort(key=_rank)
         used = min(node.used.get(resource, 0), total)
@@ -292,4 +292,7 @@ def _free(node: SeenNode) -> str:
         return node_state(node.state)
     free = {name: amount - node.used.get(name, 0) for name, amount in node.total.items() if ":" not in name}
     shown = {name: amount for name, amount in free.items() if amount > 0 and name != "mem"}
-    return _("%(amounts)s free") % {"amounts": saying.amounts(shown)} if shown else _("full")
+    if not shown:
+        return _("full")
+    words = _("%(amounts)s free, no cpu") if lacks_cpus(node.total, node.used) else _("%(amounts)s free")
+    return words % {"amounts": saying.amounts(shown)}

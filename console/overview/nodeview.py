@@ -14,7 +14,7 @@ from console.cluster.selectors import SeenNode, alike
 from console.core import saying
 from console.overview.nodemap import DENSE_ABOVE, HeldJob, Moves, NodeBar, node_map
 from console.reports import squares
-from console.reports.kinds import main_resource
+from console.reports.kinds import lacks_cpus, main_resource
 from console.reports.shades import Shade
 from console.reports.squares import Square, SquareColour, SquareScale, UnitOfSquares
 from scheduler.priority.order import natural
@@ -35,10 +35,14 @@ def _idle(node: SeenNode) -> int:
     return node.total.get(resource, 0) - node.used.get(resource, 0)
 
 
+def _has_room(node: SeenNode) -> bool:
+    return _idle(node) > 0 and not lacks_cpus(node.total, node.used)
+
+
 CHOICES: dict[str, tuple[Promise, Callable[[SeenNode], bool]]] = {
     ALL: (gettext_lazy("all"), lambda node: True),
-    "room": (gettext_lazy("with room"), lambda node: node.up and _idle(node) > 0),
-    "full": (gettext_lazy("full"), lambda node: node.up and _idle(node) <= 0),
+    "room": (gettext_lazy("with room"), lambda node: node.up and _has_room(node)),
+    "full": (gettext_lazy("full"), lambda node: node.up and not _has_room(node)),
     "off": (gettext_lazy("take no jobs"), lambda node: not node.up),
 }
 """`nodes=` in the address."""

@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 
 from console.core import saying
 from console.overview.nodemap import LETTERED, LONGEST_LETTERS, MOST_BLOCKS, HeldJob, Segment, share
-from console.reports.kinds import main_resource
+from console.reports.kinds import drawn_resource
 from console.steering.models import Plan, StoredSnapshot
 from scheduler.model.jobs import Level
 from scheduler.priority.order import natural
@@ -142,7 +142,7 @@ class _RoomPainter:
 
     def change(self, node: str) -> RoomChange:
         total, elsewhere = self.seen.nodes[node]
-        resource = main_resource(total)
+        resource = drawn_resource(total, self._moved(node))
         parts = list(self._there(node, resource))
         stay = _folded([part for part in parts if not part.mark], resource)
         if held := elsewhere.get(resource, 0):
@@ -156,6 +156,13 @@ class _RoomPainter:
             self._bar(_("before: %(what)s"), before, whole),
             self._bar(_("after: %(what)s"), after, whole),
         )
+
+    def _moved(self, node: str) -> Iterator[Mapping[str, int]]:
+        """What those hold who make room, and what those get who come."""
+        yield from (
+            job.alloc[node] for job in self.seen.jobs if node in job.alloc and job.job_id in self.leaving
+        )
+        yield from (plan.placement[node] for plan in self.plans if node in plan.placement)
 
     def _there(self, node: str, resource: str) -> Iterator[RoomPart]:
         for job in self.seen.jobs:

@@ -22,7 +22,7 @@ from console.core.templatetags.ui import level_class, node_state
 from console.forecasts.models import JobForecast
 from console.partitions.models import Partition
 from console.power.models import Processor
-from console.reports.kinds import main_resource
+from console.reports.kinds import lacks_cpus, main_resource
 from console.reports.seen import level_field
 from console.reports.shades import SHADES, Shade, ends_of_scale, part_shade, spread_shade
 from scheduler.model.jobs import Level
@@ -261,6 +261,7 @@ def _nobody(words: str) -> Callable[[SeenNode], Said]:
 
 def _room() -> SquareScale:
     said = _("%(free)s of %(total)s %(what)s free")
+    no_cpus = _("%(what)s, no cpu")
     known: dict[tuple[int, int, bool], Said] = {}
 
     def of(node: SeenNode) -> Said:
@@ -271,6 +272,8 @@ def _room() -> SquareScale:
             whole = node.total.get(resource, 0)
             free = max(0, whole - node.used.get(resource, 0)) if node.up else 0
             words = said % {"free": free, "total": whole, "what": resource}
+            if free and lacks_cpus(node.total, node.used):
+                free, words = 0, no_cpus % {"what": words}
             known[sort] = Said(part_shade(free, whole), words, free)
         return known[sort]
 

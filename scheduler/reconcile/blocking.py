@@ -41,9 +41,23 @@ _REASONS = {
         "reqnodenotavail",
         "cleaning",
         "raisedsignal",
+        "partitionconfig",
+        "accountnotallowed",
+        "qosnotallowed",
+        "maxmemperlimit",
+        "reservationdeleted",
+        "nodedown",
+        "burstbufferresources",
+        "burstbufferstagein",
+        "joblaunchfailure",
+        "nonzeroexitcode",
+        "outofmemory",
+        "deadline",
     )
 }
 """By Slurm's words in small letters."""
+_LIMITS = {"assoc": "waits.limit_of_account", "qos": "waits.limit_of_qos"}
+"""How Slurm's some eighty words for a limit that is reached begin; which one it is stands beside it."""
 _HELD = say("waits.held")
 
 
@@ -77,10 +91,18 @@ def why_blocked(job: ObservedJob, partition_state: str, now: int) -> str:
     is_ours = job.to_be_placed and word == "begintime"  # Until it is placed, which is what is planned.
     if is_ours or word in _WAITS_FOR_ROOM or (not job.reason_code and text.startswith(_SAYS_RESOURCES)):
         return ""
-    return _REASONS.get(word) or say("waits.says", state=job.slurm_reason[:80])
+    return _REASONS.get(word) or _other(word, job.slurm_reason[:80])
+
+
+def _other(word: str, said: str) -> str:
+    limit = next((code for begin, code in _LIMITS.items() if word.startswith(begin)), None)
+    return say(limit, name=said) if limit else say("waits.says", state=said)
 
 
 def _unplannable(job: ObservedJob) -> str:
+    at_the_limit = _REASONS["jobarraytasklimit"]
+    if job.unplannable == at_the_limit:
+        return at_the_limit
     return say("waits.unplannable", why=told(job.unplannable[:120]))
 
 

@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from console.accounts.models import User
 from console.cluster.models import Job
+from console.steering.models import Plan
 from tests import factories
 from tests.markup import words_of
 from tests.ui.conftest import ROLES, House, SignedIn
@@ -33,6 +34,16 @@ def test_the_beneficiary_reads_that_room_is_being_made(house: House, ada: Client
     assert "Why is it waiting?" in page
     assert "Room is being made for it." in page
     assert f"Plan {house.plan.pk} stops 88 (bob) for it." in page
+
+
+def test_a_very_long_name_is_cut_in_headings_and_whole_once(house: House, ada: Client) -> None:
+    """Slurm takes names of any length: eight lines of one pushed what the page says out of sight."""
+    name = "l1_" + "x" * 700
+    Job.objects.filter(job_id="101").update(name=name)
+    Plan.objects.filter(pk=house.plan.pk).update(job_name=name)
+    assert text_of(ada, "101").count(name) == 1
+    page = ada.get(f"/plans/{house.plan.pk}/").content.decode()
+    assert name not in page and name[:79] + "…" in page
 
 
 @pytest.mark.parametrize("role", [role for role in ROLES if role != "anonymous"])

@@ -22,7 +22,9 @@ from console.overview.joblists import (
     PartOfPartition,
     read_list,
 )
+from scheduler.model.sentence import say
 from tests import factories
+from tests.markup import flat
 from tests.ui.conftest import House, part
 
 
@@ -255,3 +257,12 @@ def test_a_poll_and_a_link_keep_columns_and_filters(jobs: House, ada: Client) ->
 
 def test_the_list_of_all_jobs_is_by_partition_too(jobs: House, ada: Client) -> None:
     assert numbers(ada.get("/jobs/?partition=y").content.decode(), "j") == ["77"]
+
+
+def test_a_job_that_may_not_start_says_at_once_what_it_waits_for(house: House, ada: Client) -> None:
+    """The words "It may not start yet, whatever room there is" said everything but the cause."""
+    why = say("waits.limit_of_qos", name="QOSMaxJobsPerUserLimit")
+    explain = say("blocked", who=say("job", job="55", user="ann", level="P1"), why=why)
+    factories.make_job(house.cluster, "55", reason="blocked", explain=explain, place=1)
+    page = flat(ada.get("/partitions/x/").content.decode())
+    assert "<summary>A limit of its QOS is reached (QOSMaxJobsPerUserLimit).</summary>" in page

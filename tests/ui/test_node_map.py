@@ -45,6 +45,29 @@ def view(query: str, nodes: list[SeenNode], jobs: tuple[HeldJob, ...] = ()) -> N
 # --- What is drawn ------------------------------------------------------------------------------------------
 
 
+def test_jobs_that_hold_no_gpu_are_seen_on_a_node_that_has_some() -> None:
+    """Their bar counts CPUs: of GPUs it would be empty, though nothing more starts there."""
+    full = node(used={"cpu": 64})
+    jobs = [
+        HeldJob("1", "a", "ann", 0, {"n1": {"cpu": 48}}),
+        HeldJob("2", "a", "bob", 1, {"n1": {"cpu": 16}}),
+    ]
+
+    [bar] = node_map([full], jobs, NAMES)
+    assert [(block.job_id, block.w) for block in bar.segments] == [("1", "75%"), ("2", "25%")]
+    assert (bar.resource, bar.free) == ("cpu", "8 gpu free, no cpu")
+    assert {choice.value: choice.count for choice in view("", [full]).choices} == {
+        "all": 1,
+        "room": 0,
+        "full": 1,
+        "off": 0,
+    }
+
+    [bar] = node_map([full], [running("1", 1, 0), *jobs[1:]], NAMES)
+    assert bar.resource == "gpu"
+    assert node_map([node()], [], NAMES)[0].resource == "gpu"
+
+
 def test_a_block_says_its_level_in_letters_where_they_fit() -> None:
     [bar] = node_map([node()], [running("1", 4, 0), running("2", 1, 1), running("3", 2, None)], NAMES)
     assert [(block.job_id, block.letters, block.middle) for block in bar.segments] == [

@@ -62,6 +62,15 @@ def test_a_node_is_drawn_before_and_after(house: House, ada: Client, state: str)
     assert page.count('fill="url(#cut)"') == 1, "only who makes room is hatched"
 
 
+def test_who_holds_no_gpu_is_drawn_on_a_node_that_has_some(house: House, ada: Client) -> None:
+    jobs = [running("88", {"n1": 4}), running("90", {"n1": 2}, 0)]
+    keep_input(house.plan, jobs, ["n1", "n2"], total={"cpu": 8, "gpu": 8})
+    assert bars(shown(ada, house.plan)) == [
+        "before: 90 (bob), 2 cpu; 88 (bob), 4 cpu, makes room",
+        "after: 90 (bob), 2 cpu; 101 (ann), 4 cpu",
+    ]
+
+
 def test_other_nodes_of_who_makes_room_are_drawn_too(house: House, ada: Client) -> None:
     keep_input(house.plan, [running("88", {"n1": 4, "n2": 8})], ["n1", "n2"], held_elsewhere={"cpu": 1})
     found = bars(shown(ada, house.plan))

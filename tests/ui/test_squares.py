@@ -57,6 +57,11 @@ def test_free_room_is_the_stronger_the_more_there_is(wide: House, ada: Client) -
     ]
 
 
+def test_a_node_without_a_free_cpu_has_no_room_whatever_gpus_are_free(wide: House, ada: Client) -> None:
+    wide.cluster.nodes.filter(name="w5").update(used={"cpu": 64})
+    assert seen(ada, "room", "w5") == [("sq-0", "w5: 8 of 8 gpu free, no cpu")]
+
+
 def test_a_node_that_takes_no_jobs_has_no_room_and_says_why(wide: House, ada: Client) -> None:
     assert seen(ada, "room", "w6") == [("sq-0 sq-off", "w6: drained, 0 of 8 gpu free")]
 

@@ -14,7 +14,7 @@ from django.utils.translation import get_language
 
 from console.cluster.models import JobPhase
 from console.core.markup import job_address, link_to, text
-from console.core.resaying import resay
+from console.core.resaying import holding_back, resay
 from console.core.saying import say_again as _
 from console.core.templatetags.ui import (
     ago,
@@ -232,7 +232,10 @@ def _why(job: ListedJob, part: str) -> Cell:
 
 
 def _reason(job: ListedJob) -> str:
-    explain = said(job.sentence("explain"))
+    explanation = job.sentence("explain")
+    if why := holding_back(explanation):
+        return text(_("%(why)s.") % {"why": why[:1].upper() + why[1:]})
+    explain = said(explanation)
     if job.reason:
         return f'{text(reason_sentence(job.reason))} <span class="quiet">{text(explain)}</span>'
     return text(explain or job.slurm_reason or DASH)

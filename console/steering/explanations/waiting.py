@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from console.cluster.models import Job
 from console.core import clock
+from console.core.resaying import holding_back
 from console.core.saying import names, one_after_the_other
 from console.steering.decisions.rejections import HEEDED
 from console.steering.explanations.answer import About, AnswerLine, AnswerPart
@@ -68,7 +69,7 @@ def _headline(known: Known, row: Job, plan: Plan | None) -> str:
         return _("It waits; Giveway has not decided on it yet.")
     if known.next_try and row.reason == Reason.BLOCKED:
         return _("It waits: a plan to make room for it was undone.")
-    return _("It waits: %s.") % lower_first(sentence(row.reason))
+    return _("It waits: %s.") % (holding_back(row.explain) or lower_first(sentence(row.reason)))
 
 
 def _of_its_plan(row: Job, plan: Plan) -> str:
@@ -193,6 +194,8 @@ def _in_slurms_line(known: Known, row: Job) -> Iterator[AnswerLine]:
 
 
 def _in_line(known: Known, row: Job) -> Iterator[AnswerLine]:
+    if row.reason == Reason.BLOCKED:
+        return  # Nobody is before a job that may not start: room is not what it waits for.
     if row.place == 1:
         yield AnswerLine(_("It is the next in line of %s.") % clean(row.partition))
     elif row.place:

@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from scheduler.adapters.slurm.rows import QueueRow
 from scheduler.model.jobs import JobState, ObservedJob
+from scheduler.model.sentence import say
 
-AT_THE_LIMIT = "its array runs as many tasks at a time as it may"
+AT_THE_LIMIT: str = say("waits.jobarraytasklimit")
 
 
 def throttled(jobs: Sequence[ObservedJob], limits: Mapping[str, int]) -> list[ObservedJob]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from scheduler.adapters.slurm.arrays import AT_THE_LIMIT
 from scheduler.model.jobs import JobState
 from scheduler.model.policy import NotRequeueable
 from scheduler.reconcile.blocking import why_blocked, why_protected
@@ -61,8 +62,10 @@ class TestBlocked:
             ("BadConstraints", "no node can ever meet its constraints"),
             ("PartitionTimeLimit", "it asks for more time than the partition allows"),
             ("InvalidAccount", "its account is not valid"),
-            ("AssocGrpCpuLimit", "Slurm says AssocGrpCpuLimit"),
-            ("QOSMaxJobsPerUserLimit", "Slurm says QOSMaxJobsPerUserLimit"),
+            ("AssocGrpCpuLimit", "a limit of its account is reached (AssocGrpCpuLimit)"),
+            ("QOSMaxJobsPerUserLimit", "a limit of its QOS is reached (QOSMaxJobsPerUserLimit)"),
+            ("QOSNotAllowed", "its QOS may not use the partition"),
+            ("PartitionConfig", "its partition cannot give what it asks for"),
             ("SomethingNewInSlurm99", "Slurm says SomethingNewInSlurm99"),
             ("a text of a later release", "Slurm says a text of a later release"),
             ("RaisedSignal:10(User_defined_signal_1)", "its last run was ended by a signal"),
@@ -122,6 +125,12 @@ class TestBlocked:
             "no room can be made for it: it asks for GPUs per socket"
         )
         assert blocked(request=None) == "what it asks for is not known"
+
+    def test_a_task_beyond_its_arrays_limit(self) -> None:
+        """The same words, whether Slurm says it or it is counted: while fewer run, Slurm calls every task ready."""
+        assert blocked(unplannable=AT_THE_LIMIT, slurm_reason="Priority") == blocked(
+            slurm_reason="JobArrayTaskLimit"
+        )
 
     def test_what_is_not_understood_of_a_held_job_is_told_too(self) -> None:
         assert blocked(held=True, unplannable="its CoreSpec is not told") == (

@@ -208,6 +208,19 @@ def test_what_slurm_says_and_expects(sim: Sim) -> None:
     assert expects.at == clock.from_epoch(row.estimated_start)
 
 
+def test_a_job_that_may_not_start_is_told_why_and_not_that_it_is_next(sim: Sim) -> None:
+    sim.policy()
+    sim.running("bob", 8)
+    mine = sim.submit("ann", 8, held=True)
+    sim.cycle()
+    assert sim.row(mine).place == 1
+
+    answer = ask(sim, mine)
+
+    assert answer.headline == "It waits: it is held."
+    assert "in line" not in said(answer)
+
+
 def test_it_never_fits(sim: Sim) -> None:
     sim.policy()
     mine = sim.submit("ann", 8)
