@@ -98,4 +98,4 @@ def test_a_text_that_is_a_number_has_the_key_that_it_has_inside_another(text: st
 def test_tasks_that_are_decided_together_stand_where_the_first_of_them_does() -> None:
     """Else a task that its array does not let start yet would stand before those that only lack room."""
     ids = ["7_1", "7_[2-4]", "7_5", "7_10", "7_[12,14]", "7_13", "8"]
-    assert sorted(ids[::-1], key=natural) == ids
+    assert sorted(set(ids), key=natural) == ids
