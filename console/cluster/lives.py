@@ -6,13 +6,15 @@ row of the mirror changes.
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from django.db.models import Exists, OuterRef
+
 from console.cluster.models import Cluster, Job, JobPhase, JobRun
 from console.core import clock
 
 MOST_RUNS = 100
 """Of one job, the latest: Slurm may have requeued it a thousand times."""
 _Key = tuple[str, str]
-_BEFORE = ("pk", "job_id", "partition", "phase", "submit", "restarts", "first_submit")
+_BEFORE = ("pk", "job_id", "user", "partition", "phase", "submit", "restarts", "first_submit")
 _Runs = dict[str, list[JobRun]]
 
 
@@ -54,6 +56,22 @@ def runs_of(cluster: Cluster, job_id: str, since: int) -> list[JobRun]:
     return list(runs.order_by("-restarts", "-start")[:MOST_RUNS])[::-1]
 
 
+def of_earlier_job(cluster: Cluster, begun: str) -> Exists:
+    """Whether what a row tells is of an earlier job of the number that a later one has by now.
+
+    `begun`: the row's field with a moment of its job's life, epoch seconds of Slurm's clock; empty: not known, so no.
+    """
+    later = Job.objects.filter(cluster=cluster, job_id=OuterRef("job_id"), first_submit__gt=OuterRef(begun))
+    return Exists(later)
+
+
+def of_one_life(rows: Sequence[Job]) -> list[Job]:
+    """Of the rows with a job's number, those of the last job that had it: an earlier one's may be left elsewhere."""
+    living = [row.first_submit for row in rows if row.phase != JobPhase.ENDED]
+    since = min(living) if living else max((row.first_submit for row in rows), default=0)
+    return [row for row in rows if row.phase != JobPhase.ENDED or row.first_submit >= since]
+
+
 def _before(cluster: Cluster, fresh: Sequence[Job], batch: int) -> dict[_Key, Job]:
     """The rows as they were. Also of jobs that had left: one that Slurm has restarted since goes on with its life."""
     found: dict[_Key, Job] = {}
@@ -74,7 +92,10 @@ def _runs(cluster: Cluster, fresh: Sequence[Job], batch: int) -> _Runs:
 
 
 def _same(before: Job, job: Job) -> bool:
-    """Whether it is the same job still, and not another one of its number."""
+    """Whether it is the same job still, and not another one of its number: Slurm begins with 1 again when its state
+    is lost, and after MaxJobId."""
+    if before.user != job.user:
+        return False
     if before.phase == JobPhase.ENDED and job.restarts <= before.restarts:
         return False
     return job.submit >= before.first_submit and job.restarts >= before.restarts

@@ -13,6 +13,7 @@ from itertools import takewhile
 
 from django.db.models import Exists, OuterRef, QuerySet
 
+from console.cluster.lives import of_earlier_job
 from console.cluster.models import Cluster, Job, JobPhase, JobRun
 from console.core import clock
 from console.steering.acknowledging import WORD, saved_word
@@ -84,12 +85,14 @@ def past_of(cluster: Cluster) -> PastRuns:
     """Read it, for the jobs that are present: five queries, whatever their number. They go from what is kept to the
     jobs: there are many more of these."""
     since = clock.now() - REMEMBER
-    present = Exists(_jobs(cluster).filter(restarts__gt=0).exclude(phase=JobPhase.ENDED))
+    mine = _jobs(cluster).filter(restarts__gt=0, first_submit__lte=OuterRef("run_start"))
+    present = Exists(mine.exclude(phase=JobPhase.ENDED))
     asked = Checkpoint.objects.filter(present, cluster=cluster, asked_at__gte=since)
     known = {(row.job_id, row.run_restarts): row for row in asked}
     saved = frozenset(key for key, row in known.items() if row.acknowledged_at)
     stopped = Victim.objects.filter(present, cluster=cluster, sent_at__gte=since).exclude(fate=Fate.SPARED)
     over = JobRun.objects.filter(cluster=cluster, ended__isnull=False, job_id__in=stopped.values("job_id"))
+    over = over.exclude(of_earlier_job(cluster, "start"))
     took = {(run.job_id, run.restarts): (run.ended or run.start) - run.start for run in over}
     runs: dict[str, dict[int, Run]] = {}
     for key in stopped.order_by().values_list("job_id", "run_restarts").distinct():

@@ -10,6 +10,7 @@ from datetime import timedelta
 
 from django.db.models import Count, Exists, Max, OuterRef, Q
 
+from console.cluster.lives import of_earlier_job
 from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.steering.models import STOP_KINDS, ActionState, Plan, PlanKind, PlannedAction
@@ -58,15 +59,17 @@ def _within_hour(cluster: Cluster) -> tuple[dict[str, dict[str, int]], dict[str,
         # Where workers of elastic jobs make the room nobody is stopped, but who has to start again for it.
         .exclude(~Exists(restarted), plan__reason=Reason.SHRINKS.value)
         .order_by()
-        .values_list("plan__partition", "user", "job_id", "run_start", "run_restarts")
+        .annotate(is_of_earlier=of_earlier_job(cluster, "run_start"))
+        .values_list("is_of_earlier", "plan__partition", "user", "job_id", "run_start", "run_restarts")
         .distinct()
     )
     counts: dict[str, dict[str, int]] = {}
     of_job: dict[str, int] = {}
-    for partition, user, job_id, *_ in runs:
+    for is_of_earlier, partition, user, job_id, *_ in runs:
         theirs = counts.setdefault(partition, {})
         theirs[user] = theirs.get(user, 0) + 1
-        of_job[job_id] = of_job.get(job_id, 0) + 1
+        if not is_of_earlier:
+            of_job[job_id] = of_job.get(job_id, 0) + 1
     return counts, of_job
 
 
@@ -77,6 +80,7 @@ def _by_job(cluster: Cluster) -> tuple[dict[str, int], dict[str, int]]:
         PlannedAction.objects.filter(
             cluster=cluster, kind__in=STOP_KINDS, state__in=DONE, issued_at__gte=now - REMEMBER
         )
+        .exclude(of_earlier_job(cluster, "run_start"))
         .order_by()
         .values_list("job_id")
         .annotate(Count("run_start", distinct=True), Max("issued_at"))
@@ -99,6 +103,6 @@ def _beneficiaries(cluster: Cluster) -> frozenset[tuple[str, int]]:
         cluster=cluster,
         kind=PlanKind.PREEMPT,
         started_at__isnull=False,
-    ).exclude(victims=[])
+    ).exclude(Q(victims=[]) | of_earlier_job(cluster, "job_submit"))
     plans = started.order_by().only("job_id", "job_restarts", "tasks")
     return frozenset(run for plan in plans for run in runs_served(plan))

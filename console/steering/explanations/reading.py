@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db.models import F, Q
 from django.db.models.functions import Length
 
-from console.cluster.lives import runs_of
+from console.cluster.lives import of_one_life, runs_of
 from console.cluster.models import Cluster, Job, JobPhase, JobRun
 from console.core import clock
 from console.partitions.models import Partition, PolicyRevision
@@ -26,7 +26,7 @@ from console.steering.models import (
     Victim,
 )
 from console.steering.operations.standing import standing
-from console.steering.served import plans_for
+from console.steering.served import array_of, plans_for
 from scheduler.model.jobs import RunKey
 from scheduler.model.policy import Dispatch, Mode, PartitionPolicy
 from scheduler.model.reasons import Reason
@@ -38,7 +38,7 @@ NAMED_AHEAD = 6
 
 def rows_of(cluster: Cluster, job_id: str) -> list[Job]:
     """The job in the mirror, once for each partition that it is in."""
-    return list(Job.objects.filter(cluster=cluster, job_id=job_id).order_by("partition"))
+    return of_one_life(list(Job.objects.filter(cluster=cluster, job_id=job_id).order_by("partition")))
 
 
 def read(
@@ -47,12 +47,13 @@ def read(
     """Read all of it. `rows` (of `rows_of`) and `partitions` (with their revisions) that the caller has already are
     not asked for again."""
     rows = rows_of(cluster, job_id) if rows is None else rows
-    own = plans_for(cluster, job_id)[:MOST_PLANS]
+    since = min((row.first_submit for row in rows), default=0)
+    own = [plan for plan in plans_for(cluster, job_id) if _is_of(plan, job_id, since)][:MOST_PLANS]
     acts = PlannedAction.objects.filter(cluster=cluster, job_id=job_id).select_related("plan").order_by("-id")
-    done = list(acts[:MOST_ACTIONS])
+    done = _done(acts[:MOST_ACTIONS], job_id, since)
     plans = [*own, *(act.plan for act in done)]
     names = {row.partition for row in rows} | {plan.partition for plan in plans}
-    asked = Checkpoint.objects.filter(cluster=cluster, job_id=job_id).order_by("-id")
+    asked = Checkpoint.objects.filter(cluster=cluster, job_id=job_id, run_start__gte=since).order_by("-id")
     stands = standing(cluster.name)
     pauses = {pause.partition: pause for pause in stands.pauses}
     policies = _policies(cluster, names, partitions)
@@ -79,6 +80,22 @@ def read(
         placed=_placed(cluster, job_id, rows, policies),
         pace=pace_of(cluster, rows, policies),
     )
+
+
+def _is_of(plan: Plan, job_id: str, since: int) -> bool:
+    """Whether a plan was made for this job, first submitted at `since`, and not for an earlier one of its number."""
+    return plan.job_submit is None or plan.job_submit >= since or not _same_number(plan.job_id, job_id)
+
+
+def _same_number(one: str, other: str) -> bool:
+    return (array_of(one) or one) == (array_of(other) or other)
+
+
+def _done(acts: Iterable[PlannedAction], job_id: str, since: int) -> list[PlannedAction]:
+    """What was done to this job. What is done to a waiting one names no run: there its plan tells."""
+    return [
+        act for act in acts if (act.run_start >= since if act.run_start else _is_of(act.plan, job_id, since))
+    ]
 
 
 def _kept(

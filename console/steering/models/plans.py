@@ -72,6 +72,8 @@ class Plan(models.Model):
     mode = models.CharField(max_length=20)
     job_id = models.CharField(max_length=40)
     job_restarts = models.PositiveIntegerField(default=0)
+    job_submit = models.BigIntegerField(null=True)
+    """When Slurm had taken the job (epoch seconds): a later job may get its number. Null: not kept then."""
     job_name = models.TextField()
     user = models.CharField(max_length=64)
     reason = models.CharField(max_length=40)

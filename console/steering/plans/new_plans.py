@@ -204,6 +204,7 @@ class NewPlans:
             policy_revision=self.verdicts.facts.revision,
             job_id=job.id,
             job_restarts=job.restarts,
+            job_submit=job.submit,
             job_name=job.name,
             user=job.user[:LONGEST_USER],
             group=job.group[:LONGEST_GROUP],

@@ -1,0 +1,98 @@
+"""A number that comes again is another job: Slurm begins with 1 when its state is lost, and after MaxJobId."""
+
+import pytest
+from django.test import Client
+
+from console.accounts.models import User
+from console.cluster.models import Job
+from console.steering.decisions.past import past_of
+from console.steering.decisions.stops import recent_stops
+from console.steering.explanations import read
+from console.steering.models import Plan
+from tests.markup import words_of
+from tests.steering.conftest import Sim
+from tests.steering.test_lives import SETTLED, stopped_twice
+
+
+def begin_again(sim: Sim) -> None:
+    """Slurm's state is lost: no job is there any more, and the next one gets the first number."""
+    sim.port.state.jobs.clear()
+    sim.port.state.next_id = 1
+    sim.port.advance(600)
+
+
+@pytest.fixture
+def again(sim: Sim) -> str:
+    """The number of a job that was stopped twice, which another user's job has by now; it was never stopped."""
+    low, _first, _second = stopped_twice(sim)
+    begin_again(sim)
+    sim.cycles(2)
+    assert sim.row(low).phase == "ended"
+    assert sim.running("bob", 8, run_time_s=10**6) == low
+    sim.cycle()
+    return low
+
+
+def test_it_was_not_stopped_and_has_no_runs_behind_it(sim: Sim, again: str) -> None:
+    row = sim.row(again)
+    assert (row.user, row.restarts, row.first_submit) == ("bob", 0, row.submit)
+    stops = recent_stops(sim.cluster)
+    assert again not in {**stops.times, **stops.ago_s, **stops.of_job}
+    assert again not in past_of(sim.cluster).runs
+    known = read(sim.cluster, again)
+    assert (known.acts, known.stops, known.checkpoints, known.runs) == ([], [], [], [])
+
+
+def test_its_page_tells_nothing_of_the_earlier_one(
+    sim: Sim, again: str, client: Client, django_user_model: type[User]
+) -> None:
+    client.force_login(django_user_model.objects.create_superuser("root"))
+    words = words_of(client.get(f"/jobs/{again}/").content.decode())
+    assert "It runs." in words and "bob" in words
+    assert "ann" not in words and "stopped to make room" not in words
+
+
+def test_a_plan_for_the_earlier_one_is_not_its_own(sim: Sim) -> None:
+    sim.policy()
+    sim.running("ann", 8, run_time_s=10**6)
+    sim.cycle()
+    last = sim.submit("cy", 8, run_time_s=10**6)
+    sim.cycles(SETTLED)
+    assert {run for run, _restarts in recent_stops(sim.cluster).beneficiaries} == {last}
+    assert read(sim.cluster, last).own
+    begin_again(sim)
+    sim.port.state.next_id = int(last)
+    assert sim.running("bob", 8, run_time_s=10**6) == last
+    sim.cycle()
+    assert not recent_stops(sim.cluster).beneficiaries
+    assert not read(sim.cluster, last).own
+    assert Plan.objects.filter(job_id=last).exists()
+
+
+def test_its_row_of_another_partition_is_not_a_row_of_this_job(sim: Sim, again: str) -> None:
+    """The same user's, too, who had submitted the earlier one there."""
+    row = sim.row(again)
+    Job.objects.create(
+        cluster=sim.cluster,
+        job_id=again,
+        partition="other",
+        user=row.user,
+        phase="ended",
+        submit=row.submit - 900,
+        first_submit=row.submit - 900,
+    )
+    assert [each.partition for each in read(sim.cluster, again).rows] == ["x"]
+
+
+def test_the_same_job_in_another_partition_is_one(sim: Sim, again: str) -> None:
+    row = sim.row(again)
+    Job.objects.create(
+        cluster=sim.cluster,
+        job_id=again,
+        partition="other",
+        user=row.user,
+        phase="ended",
+        submit=row.submit,
+        first_submit=row.first_submit,
+    )
+    assert [each.partition for each in read(sim.cluster, again).rows] == ["other", "x"]
