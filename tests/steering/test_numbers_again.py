@@ -96,3 +96,21 @@ def test_the_same_job_in_another_partition_is_one(sim: Sim, again: str) -> None:
         first_submit=row.first_submit,
     )
     assert [each.partition for each in read(sim.cluster, again).rows] == ["other", "x"]
+
+
+def test_a_request_for_the_earlier_one_is_not_asked_for_another_users_job(sim: Sim) -> None:
+    """Both wait: between two looks the number has gone from one to the other."""
+    sim.policy(enforcement="approve")
+    sim.running("ann", 8, run_time_s=10**6)
+    urgent = sim.submit("cy", 8)
+    sim.cycle()
+    plan = Plan.objects.get(job_id=urgent)
+    sim.port.state.jobs.clear()
+    sim.port.state.next_id = int(urgent) + 1
+    sim.running("ann", 8, run_time_s=10**6)
+    sim.port.state.next_id = int(urgent)
+    assert sim.submit("bob", 8) == urgent
+    sim.cycles(2)
+    plan.refresh_from_db()
+    assert (plan.state, plan.user, plan.outcome) == ("expired", "cy", f"{urgent} has left the queue.")
+    assert Plan.objects.get(job_id=urgent, state="proposed").user == "bob"

@@ -12,7 +12,7 @@ from console.core import clock
 from console.steering.decisions.deciding import Verdicts
 from console.steering.journal import tell_plan
 from console.steering.models import Plan, PlanState
-from console.steering.plans.new_plans import NewPlans, still_runs, victims_of
+from console.steering.plans.new_plans import LONGEST_USER, NewPlans, still_runs, victims_of
 from console.steering.plans.proposals import Proposals
 from console.steering.plans.versions import keep_version
 from console.steering.served import runs_served
@@ -22,8 +22,8 @@ from scheduler.model.policy import Enforcement
 from scheduler.model.sentence import say
 
 RENEWED = (
-    "cycle", "mode", "policy_revision", "job_id", "job_restarts", "job_name", "tasks", "whole", "group", "likeness",
-    "reason", "explain", "placement", "victims", "passed_over", "stored_snapshot",
+    "cycle", "mode", "policy_revision", "job_id", "job_restarts", "job_submit", "job_name", "tasks", "whole", "group",
+    "likeness", "reason", "explain", "placement", "victims", "passed_over", "stored_snapshot",
 )  # fmt: skip
 
 
@@ -46,6 +46,8 @@ def why_over(plan: Plan, verdicts: Verdicts) -> str:
     if enforcement != Enforcement.APPROVE:
         return say("plan.asked_no_more", enforcement=say(f"enforcement.{enforcement.value}"))
     runs = [(verdicts.jobs.get(job_id), restarts) for job_id, restarts in runs_served(plan)]
+    if not any(job is not None and job.user[:LONGEST_USER] == plan.user for job, _restarts in runs):
+        return say("plan.left", job=plan.job_id)  # Another user's job has its number by now.
     if not any(job is not None and job.restarts == restarts for job, restarts in runs):
         return say("plan.ran_meanwhile", job=plan.job_id)
     return ""
