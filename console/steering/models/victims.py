@@ -6,6 +6,7 @@ from django.utils.translation import pgettext_lazy
 
 from console.core.sentence_field import SentenceField
 from console.steering.models.plans import Plan
+from scheduler.model.sentence import Sentence
 
 
 class Fate(models.TextChoices):
@@ -18,6 +19,10 @@ class Fate(models.TextChoices):
     CANCELLED = "cancelled", _("Cancelled by the plan")
     SPARED = "spared", _("Not stopped")
     LOST = "lost", _("Lost")
+
+
+_SAID_BY_NAME = frozenset({"fate.waits", "fate.came_back", "fate.not_stopped"})
+"""Sentences that say no more than the name of their fate."""
 
 
 class Victim(models.Model):
@@ -55,6 +60,12 @@ class Victim(models.Model):
             models.Index(fields=["cluster", "settled_at"]),
             models.Index(fields=["cluster", "job_id"]),
         ]
+
+    @property
+    def more(self) -> str:
+        """What the name of its fate does not say yet."""
+        code = self.words.code if isinstance(self.words, Sentence) else ""
+        return "" if code in _SAID_BY_NAME else self.words
 
     def __str__(self) -> str:
         return f"victim {self.job_id} of plan {self.plan_id}"
