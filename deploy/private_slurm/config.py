@@ -134,7 +134,8 @@ def settings(names: Names, port: int, hardware: Hardware, layout: Layout) -> dic
         "MaxJobCount": "50000",
         "MaxArraySize": "20001",
         "SlurmctldTimeout": "60",
-        "SlurmdTimeout": "60",
+        # A slurmd of a busy machine, or one that a test stops for a while, is not down for that.
+        "SlurmdTimeout": "300",
         "InactiveLimit": "0",
     }
 
