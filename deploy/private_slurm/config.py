@@ -134,8 +134,8 @@ def settings(names: Names, port: int, hardware: Hardware, layout: Layout) -> dic
         "MaxJobCount": "50000",
         "MaxArraySize": "20001",
         "SlurmctldTimeout": "60",
-        # A slurmd of a busy machine, or one that a test stops for a while, is not down for that.
-        "SlurmdTimeout": "300",
+        # slurmctld asks after nodes three times within it; one that has missed a message is soon back.
+        "SlurmdTimeout": "60",
         "InactiveLimit": "0",
     }
 
