@@ -20,8 +20,8 @@ from deploy.private_slurm.processes import Daemon
 from deploy.private_slurm.releases import Release
 
 ACCOUNT = "all"
-INSTALL_S = 120.0
-SQL_S = 30.0
+INSTALL_S = 300.0
+SQL_S = 120.0
 PAUSE_S = 0.5
 UNANSWERED = "No response to persist_init"
 COMMANDS = {

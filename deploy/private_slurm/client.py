@@ -12,9 +12,13 @@ from deploy.private_slurm.errors import PrivateSlurmError
 from deploy.private_slurm.releases import Release
 from deploy.private_slurm.users import GROUP
 
-COMMAND_S = 60.0
-WAIT_S = 60.0
-CLEAR_S = 60.0
+COMMAND_S = 180.0
+WAIT_S = 180.0
+CLEAR_S = 180.0
+"""Seconds on a quiet machine, and a minute and more on one that is busy with a dozen others."""
+CANCEL_AGAIN_S = 5.0
+FIRST_PAUSE_S, PAUSE_S = 0.05, 0.3
+"""Between two questions: soon at first. slurmctld starts jobs once a second at best."""
 SLEEP = "#!/bin/sh\nexec sleep 86400\n"
 _OTHERS_SETTINGS = ("SLURM", "SBATCH", "SALLOC", "SRUN", "SQUEUE", "SINFO", "SCANCEL", "SCONTROL")
 
@@ -115,21 +119,21 @@ class Client(ABC):
 
     def wait_until(self, done: Callable[[], bool], what: str, timeout_s: float = WAIT_S) -> None:
         """Waits until `done()`; after `timeout_s` an error that shows the queue."""
-        until = time.monotonic() + timeout_s
+        until, pause = time.monotonic() + timeout_s, FIRST_PAUSE_S
         while not done():
             if time.monotonic() > until:
                 queue = "\n".join(self.squeue("    %i %u %j %P %T %r %N")) or "    empty"
                 raise PrivateSlurmError(f"waited {timeout_s:.0f} s in vain for {what}; the queue:\n{queue}")
-            time.sleep(0.1)
+            time.sleep(pause)
+            pause = min(pause * 1.3, PAUSE_S)
 
     def clear(self) -> None:
         """Cancels every job, waits until none is left; no reservations, nodes idle, partitions up."""
-        for user in set(self.squeue("%u")):
-            self.run(["scancel", "--user", user])
-        self.wait_until(lambda: not self.squeue("%i"), "all jobs to be gone", CLEAR_S)
-        for line in self.run(["scontrol", "--oneliner", "show", "reservations"]).stdout.splitlines():
-            if line.startswith("ReservationName="):
-                self.run(["scontrol", "delete", line.split()[0]])
+        self._cancel_all()
+        for line in self._reservations():
+            # Refused for one that has ended meanwhile; whether none is left is what counts.
+            self.run(["scontrol", "delete", line.split()[0]], check=False)
+        self.wait_until(lambda: not self._reservations(), "all reservations to be gone", CLEAR_S)
         for name, availability in self._sinfo("%R %a"):
             if availability != "up":
                 self.run(["scontrol", "update", f"PartitionName={name}", "State=UP"])
@@ -146,6 +150,25 @@ class Client(ABC):
             names = "\n".join(f"fill{job}" for job in range(number, count, len(self.users)))
             argv = ["xargs", f"-P{at_once}", "-I{}", *salloc, "--job-name={}"]
             self.run(argv, user, stdin=names, timeout_s=timeout_s)
+
+    def _cancel_all(self) -> None:
+        """Again after a while: somebody's submission may have been on its way, or a requeue in the middle."""
+        due = 0.0
+
+        def none_is_left() -> bool:
+            nonlocal due
+            users = set(self.squeue("%u"))
+            if users and time.monotonic() >= due:
+                for user in users:
+                    self.run(["scancel", "--user", user])
+                due = time.monotonic() + CANCEL_AGAIN_S
+            return not users
+
+        self.wait_until(none_is_left, "all jobs to be gone", CLEAR_S)
+
+    def _reservations(self) -> list[str]:
+        shown = self.run(["scontrol", "--oneliner", "show", "reservations"]).stdout.splitlines()
+        return [line for line in shown if line.startswith("ReservationName=")]
 
     def _sinfo(self, fmt: str) -> set[tuple[str, ...]]:
         lines = self.run(["sinfo", "--noheader", "-N", "-o", fmt]).stdout.splitlines()

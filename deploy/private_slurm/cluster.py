@@ -20,9 +20,10 @@ from deploy.private_slurm.processes import MARK, Daemon, Keeper, end_orphans, lo
 from deploy.private_slurm.users import ensure_users
 
 DEFAULT_USERS = ("ann", "bob", "cy", "dee", "eve")
-START_S = 90.0
+START_S = 300.0
+"""Two seconds on a quiet machine, and some more with a slurmdbd."""
 START_TRIES = 4
-ANSWER_S = 3.0
+ANSWER_S = 15.0
 SHOWN = 3  # daemons in an error message
 UMASK = 0o022
 """Whatever its starter keeps to itself: users read slurm.conf and find munge's socket, and daemons have the usual."""

@@ -134,6 +134,7 @@ def settings(names: Names, port: int, hardware: Hardware, layout: Layout) -> dic
         "MaxJobCount": "50000",
         "MaxArraySize": "20001",
         "SlurmctldTimeout": "60",
+        # slurmctld asks after nodes three times within it; one that has missed a message is soon back.
         "SlurmdTimeout": "60",
         "InactiveLimit": "0",
     }

@@ -22,7 +22,7 @@ COMMANDS = {
     "useradd": "passwd",
     "setpriv": "util-linux",
 }
-PORTS = range(10_000, 30_000)  # below Linux's ephemeral ports, where outgoing connections do not wander
+PORTS = range(10_000, 24_000)  # below Linux's ephemeral ports, where outgoing connections do not wander
 SOCKET_ROOM = 60  # bytes for the root's path, so that the longest socket below it stays within 108
 NULL_DEVICE = os.makedev(1, 3)
 
@@ -92,17 +92,18 @@ def short_alias(root: Path) -> Path | None:
     return alias
 
 
-def free_ports(count: int, avoid: Iterable[int] = ()) -> list[int]:
+def free_ports(count: int, avoid: Iterable[int] = (), among: range | None = None) -> list[int]:
     """Ports of loopback nobody listens on at this moment. Somebody may still be faster than our daemons."""
     # Not the seeded generator: test runs side by side with one seed would all want the same ports.
     taken = set(avoid)
     found: list[int] = []
-    for port in random.SystemRandom().sample(PORTS, len(PORTS)):
+    among = among or PORTS
+    for port in random.SystemRandom().sample(among, len(among)):
         if port not in taken and _is_free(port):
             found.append(port)
         if len(found) == count:
             return found
-    raise PrivateSlurmError(f"{count} free ports are needed, but only {len(found)} are free in {PORTS}")
+    raise PrivateSlurmError(f"{count} free ports are needed, but only {len(found)} are free in {among}")
 
 
 def listens(port: int) -> bool:

@@ -24,7 +24,7 @@ from typing import Any
 PR_SET_CHILD_SUBREAPER = 36
 POLL_S = 0.2
 ORDERLY_S = 4.0
-KILL_S = 10.0
+KILL_S = 60.0
 
 
 def become_subreaper() -> None:

@@ -18,8 +18,10 @@ from typing import IO, Any
 from deploy.private_slurm.errors import PrivateSlurmError, with_logs
 from deploy.private_slurm.keeper import descendants, parents, send_signal
 
-ANSWER_S = 60.0
-ORPHANS_S = 30.0
+ANSWER_S = 180.0
+ORPHANS_S = 120.0
+END_S = 60.0
+"""slurmctld that is ended by force has not saved what it knows."""
 LOCK_S = 2.0
 MARK = ".private-slurm"  # the file that says whose folder this is
 
@@ -77,7 +79,7 @@ class Keeper:
         """Name and exit code (negative: signal) of every daemon that ended and was not started again."""
         return {str(name): int(code) for name, code in self._ask(do="status")["ended"].items()}
 
-    def end(self, name: str, number: signal.Signals = signal.SIGTERM, wait_s: float = 5.0) -> None:
+    def end(self, name: str, number: signal.Signals = signal.SIGTERM, wait_s: float = END_S) -> None:
         """Ends one daemon (by force after `wait_s`) and leaves the job steps it has started."""
         self._ask(do="end", name=name, signal=int(number), wait_s=wait_s)
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.base import AXE_SCRIPT  # type: ignore[import-untyped]
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
+from playwright.sync_api import TimeoutError as StillBusyError
 
 PICTURES = os.environ.get("GIVEWAY_PICTURES", "")
 SCROLLS = "scrollable-region-focusable"
@@ -45,6 +46,17 @@ ASIDE = """() => [...document.querySelectorAll('main .scroll')].filter(e => e.sc
     && e.checkVisibility() && !e.querySelector(':scope > :is(svg, .sides)')).slice(0, 3)
     .map(e => `${e.scrollWidth - e.clientWidth} px aside: ${e.textContent.trim().slice(0, 80)}`)"""
 """But for plots, and a document on two sides."""
+
+
+IDLE_MS = 15_000
+
+
+def at_rest(page: Page) -> None:
+    """What was asked for is there. One that polls a busy console may never be idle for as long as Playwright wants."""
+    try:
+        page.wait_for_load_state("networkidle", timeout=IDLE_MS)
+    except StillBusyError:
+        expect(page.locator(".htmx-request")).to_have_count(0)
 
 
 def awkward(page: Page) -> list[str]:

@@ -1,5 +1,6 @@
 """Insights in a browser: found in the navigation, narrowed to a partition, taken along as a file."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -37,7 +38,7 @@ def test_a_month_is_read_narrowed_and_taken_along(
     assert page_faults == []
     ada.set_viewport_size({"width": 1440, "height": 900})
     ada.locator("nav.choices").get_by_role("link", name="x", exact=True).click()
-    assert "days=7&partition=x" in ada.url
+    expect(ada).to_have_url(re.compile("days=7&partition=x"))
     with ada.expect_download() as taken:
         ada.get_by_role("link", name="Download as CSV: How long did jobs wait?").click()
     assert taken.value.suggested_filename.startswith("giveway-waits-")

@@ -75,7 +75,7 @@ def test_the_button_shows_all_nodes_and_stays_with_news(lanes: Locator, ada: Pag
     factories.make_node(house.cluster, "w99", unit="leaf4")
     house.cluster.version += 1
     house.cluster.save(update_fields=["version"])
-    expect(lanes).to_have_attribute("data-rows", str(7 + NODES), timeout=15_000)
+    expect(lanes).to_have_attribute("data-rows", str(7 + NODES))
     button.click()
     expect(lanes).to_have_attribute("data-rows", "6")
 

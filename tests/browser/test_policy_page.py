@@ -83,7 +83,8 @@ def test_a_change_is_told_in_the_bar_and_not_lost_unasked(
         dialog.dismiss()
 
     page.once("dialog", stay)
-    page.locator(".crumbs a, .tabs a").first.click(no_wait_after=True)
+    with page.expect_event("dialog"):
+        page.locator(".crumbs a, .tabs a").first.click(no_wait_after=True)
     expect(page.get_by_label("User, 1")).to_have_value("alpha")
     assert asked == ["beforeunload"]
 

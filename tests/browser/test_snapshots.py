@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.comparing import difference, keep, marked
 from tests.browser.conftest import enter
 from tests.browser.gallery import NOW, Gallery, make_gallery
+from tests.browser.looking import at_rest
 from tests.test_project.repository import ROOT
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -89,7 +90,7 @@ def picture(page: Page, address: str) -> Image.Image:
     page.goto(address)
     if page.locator("#lanes").count():
         expect(page.locator("#lanes[data-bars]")).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    at_rest(page)
     expect(page.locator(".after-lanes")).to_have_count(0)
     page.evaluate("document.fonts.ready.then(() => new Promise(requestAnimationFrame))")
     return Image.open(io.BytesIO(page.screenshot(animations="disabled"))).convert("RGB")

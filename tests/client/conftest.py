@@ -39,7 +39,7 @@ class Shell:
         return subprocess.run(
             # Isolated: it must need nothing of what is installed for the console.
             [sys.executable, "-I", str(self.command), *arguments],
-            env=environment, input=given, capture_output=True, text=True, timeout=60,
+            env=environment, input=given, capture_output=True, text=True, timeout=300,
         )  # fmt: skip
 
 
@@ -47,7 +47,7 @@ class Shell:
 def command(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The one file, as `make client` builds it."""
     built = tmp_path_factory.mktemp("client") / "giveway"
-    subprocess.run([sys.executable, CLIENT / "build.py", built], check=True, timeout=60)
+    subprocess.run([sys.executable, CLIENT / "build.py", built], check=True, timeout=300)
     return built
 
 

@@ -51,16 +51,16 @@ def said(done: Done) -> str:
 
 def test_why(house: House, shell_of: Callable[[str], Shell]) -> None:
     Plan.objects.update(explain=say("alternative.spared"))
-    PlannedAction.objects.update(not_before=clock.now() + timedelta(minutes=10, seconds=30))
+    PlannedAction.objects.update(not_before=clock.now() + timedelta(minutes=10, seconds=58))
     text = said(shell_of("vera").run("why", "88"))
     assert text.startswith("88 p2_train（bob），分区 x：运行中\n")
     assert "（10 分钟" in text
 
 
 def test_when(house: House, shell_of: Callable[[str], Shell]) -> None:
-    soon = int(clock.now().timestamp()) + 1230
+    soon = int(clock.now().timestamp()) + 1258
     sooner = [{"nodes": 2, "p50": soon}, {"limit_s": 5400, "p50": soon}]
-    factories.make_expected_start(Job.objects.get(job_id="101"), 2430, after=["88", "70"], sooner=sooner)
+    factories.make_expected_start(Job.objects.get(job_id="101"), 2458, after=["88", "70"], sooner=sooner)
     text = said(shell_of("vera").run("when", "101"))
     assert text.startswith("101 预计启动：40 分钟")
     assert "等待这些作业结束：88、70" in text

@@ -30,7 +30,7 @@ def completed(shell: Shell, *words: str) -> list[str]:
         ["bash", "-c", ASK_BASH, "bash", "giveway", *words],
         env={"PATH": f"{shell.command.parent}:/usr/local/bin:/usr/bin:/bin", "HOME": str(shell.home),
              "no_proxy": "*", **shell.variables},
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.split("\n")[:-1]
@@ -68,4 +68,4 @@ def test_no_name_reaches_the_command_line_that_a_shell_would_obey(house: House, 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed: apt-get install zsh")
 def test_zsh_understands_its_script(shell: Shell) -> None:
     script = said(shell.run("completion", "zsh"))
-    subprocess.run(["zsh", "-n"], input=script, text=True, check=True, timeout=60)
+    subprocess.run(["zsh", "-n"], input=script, text=True, check=True, timeout=300)

@@ -54,7 +54,7 @@ def said(done: Done) -> str:
 
 
 def test_why_in_words(house: House, as_user: AsUser) -> None:
-    PlannedAction.objects.update(not_before=clock.now() + timedelta(minutes=10, seconds=30))
+    PlannedAction.objects.update(not_before=clock.now() + timedelta(minutes=10, seconds=58))
     text = said(as_user("vera").run("why", "88"))
     assert text.startswith("88 p2_train (bob) in x: running\n")
     assert "It is about to be stopped, to make room for 101 (ann)." in text
@@ -100,7 +100,7 @@ def test_names_cannot_steer_the_terminal(house: House, as_user: AsUser) -> None:
 
 
 def test_when_it_starts(house: House, as_user: AsUser) -> None:
-    factories.make_expected_start(Job.objects.get(job_id="101"), 2430, after=["88", "70"])
+    factories.make_expected_start(Job.objects.get(job_id="101"), 2458, after=["88", "70"])
     text = said(as_user("vera").run("when", "101"))
     assert text.startswith("101 starts in 40 min (")
     assert "  - 90 % sure: between in 1" in text
@@ -116,7 +116,7 @@ def test_when_no_start_is_in_sight_or_none_is_expected(house: House, as_user: As
 
 
 def test_what_would_make_it_sooner(house: House, as_user: AsUser) -> None:
-    soon = int(clock.now().timestamp()) + 1230
+    soon = int(clock.now().timestamp()) + 1258
     factories.make_expected_start(
         Job.objects.get(job_id="101"), sooner=[{"nodes": 2, "p50": soon}, {"limit_s": 5400, "p50": soon}]
     )
@@ -133,7 +133,7 @@ def looking(house: House) -> Iterator[None]:
     def worker() -> None:
         from django.db import connection
 
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while not done.wait(0.1) and time.monotonic() < until:
             if open_questions(house.cluster):
                 Expecting(house.cluster).expect_starts()
@@ -397,7 +397,7 @@ def test_misuse_is_one_line(shell: Shell, arguments: tuple[str, ...]) -> None:
 def test_it_can_be_run_by_name(shell: Shell) -> None:
     assert shell.command.read_bytes().startswith(b"#!/usr/bin/env python3\n")
     assert shell.command.stat().st_mode & stat.S_IXOTH
-    assert subprocess.run([shell.command, "--help"], capture_output=True, timeout=60).returncode == 0
+    assert subprocess.run([shell.command, "--help"], capture_output=True, timeout=300).returncode == 0
 
 
 @pytest.mark.parametrize("module", sorted(PACKAGE.glob("*.py")), ids=lambda path: path.name)
@@ -426,6 +426,6 @@ def test_whoever_reads_only_the_beginning_gets_no_traceback(house: House, as_use
     piped = subprocess.run(
         ["bash", "-c", f"{sys.executable} {shell.command} jobs | head -1"],
         env={"PATH": "/usr/bin:/bin", "HOME": str(shell.home), "no_proxy": "*", **shell.variables},
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert piped.stdout.startswith("JOB") and piped.stderr == ""

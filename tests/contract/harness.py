@@ -22,8 +22,9 @@ GPU_TYPE = {"n1": "a100", "n2": "a100", "n3": "v100", "n4": "v100"}
 PARTITIONS = {"x": ("n1",), "q": ("n3", "n4"), "wide": NODES}
 HIGHEST = "4000000000"
 """A priority above all that the clusters of this suite give by themselves."""
-PATIENCE_S = 60
-"""How long a change may take: far below the 121 s that Slurm itself puts between two runs of a job."""
+PATIENCE_S = 110
+"""How long a change may take, on a machine that may be busy: below the 121 s that Slurm itself puts between two runs
+of a job."""
 
 
 @dataclass(frozen=True)

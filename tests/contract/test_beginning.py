@@ -6,6 +6,8 @@ from scheduler.reconcile.blocking import why_blocked
 from tests.contract.harness import CPUS, Harness, Work, fill, find, start, state_of, wait_for, wait_pending
 
 FULL = Work("ann", "waits", cpus=CPUS, only_nodes=("n1",))
+LONG_S = 110
+"""Within the two minutes in which a job is looked at for what Giveway has told it; a busy machine needs a while."""
 
 
 def _begin(harness: Harness, job: ObservedJob, seconds: int) -> ActionOutcome:
@@ -14,7 +16,7 @@ def _begin(harness: Harness, job: ObservedJob, seconds: int) -> ActionOutcome:
     return harness.cluster.apply([Action(ActionKind.BEGIN, job.run, value=str(moment))])[0]
 
 
-def _put_off(harness: Harness, work: Work = FULL, seconds: int = 60) -> ObservedJob:
+def _put_off(harness: Harness, work: Work = FULL, seconds: int = LONG_S) -> ObservedJob:
     """A job that could start, were it not put off."""
     filled = fill(harness, "n1")["n1"]
     job = wait_pending(harness, work)
@@ -49,20 +51,28 @@ def test_it_starts_by_itself_when_nobody_asks_again(harness: Harness) -> None:
 
 
 def test_it_is_asked_for_again_and_again(harness: Harness) -> None:
-    job = _put_off(harness, seconds=6)
-    first = find(harness.cluster.observe(), job.id)
-    assert _begin(harness, job, 90).kind is OutcomeKind.DONE
-    harness.pass_time(8)
-    later = find(harness.cluster.observe(), job.id)
+    filled = fill(harness, "n1")["n1"]
+    job = wait_pending(harness, FULL)
+    assert _begin(harness, job, 6).kind is OutcomeKind.DONE
+    first = find(harness.cluster.observe(), job.id).eligible
+    assert first is not None
+    # Before there is room: a busy machine may take longer than six seconds to see a job end.
+    assert _begin(harness, job, LONG_S).kind is OutcomeKind.DONE
+    harness.cancel(filled.id)
+    seen = harness.wait_until(
+        lambda seen: state_of(seen, filled.id) is None and seen.taken_at > first + 2,
+        "n1 free, and its moment past",
+    )
+    later = find(seen, job.id)
     assert (later.state, later.to_be_placed) == (JobState.PENDING, True)
-    assert (later.eligible or 0) > (first.eligible or 0) + 60
+    assert (later.eligible or 0) > first + 60
 
 
 def test_on_nodes_that_are_kept_for_it_it_starts_there(harness: Harness) -> None:
     """Though the ones before them are as free: n1 would be taken first."""
     full = fill(harness, "n1", "n2", "n3", "n4")
     job = wait_pending(harness, Work("ann", "two", nodes=2, cpus=CPUS))
-    _begin(harness, job, 60)
+    _begin(harness, job, LONG_S)
     for other in full.values():
         harness.cancel(other.id)
     harness.wait_until(lambda seen: len(seen.jobs) == 1, "all free")
@@ -75,10 +85,10 @@ def test_on_nodes_that_are_kept_for_it_it_starts_there(harness: Harness) -> None
 
 
 def test_a_begin_time_of_its_user_is_left_alone(harness: Harness) -> None:
-    job = wait_pending(harness, Work("ann", "later", begin_in_s=50))
+    job = wait_pending(harness, Work("ann", "later", begin_in_s=3000))
     before = find(harness.cluster.observe(), job.id)
     assert before.to_be_placed is False
-    for seconds in (-1, 100):
+    for seconds in (-1, 6000):
         assert _begin(harness, job, seconds).kind is OutcomeKind.REFUSED
     after = find(harness.cluster.observe(), job.id)
     assert (after.eligible, after.to_be_placed) == (before.eligible, False)

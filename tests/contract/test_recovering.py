@@ -1,7 +1,7 @@
 """Contract: a job whose script the checkpoint signal has ended goes back into the queue; no other ended job does."""
 
-from scheduler.model.actions import ActionKind, OutcomeKind
-from scheduler.model.jobs import JobState
+from scheduler.model.actions import Action, ActionKind, OutcomeKind
+from scheduler.model.jobs import JobState, RunKey
 from tests.contract.harness import Harness, Work, apply_to, find, start, wait_for
 
 
@@ -23,12 +23,13 @@ def test_a_job_that_the_signal_has_ended_waits_again_held(harness: Harness) -> N
 
 
 def test_a_job_that_ended_by_itself_or_was_cancelled_is_left_in_peace(harness: Harness) -> None:
-    short = start(harness, Work("ann", "short", ("q",), cpus=2, seconds=2))
+    short = harness.submit(Work("ann", "short", ("q",), cpus=2, seconds=2))  # too short to be seen running
     cancelled = start(harness, Work("bob", "cancelled", ("q",), cpus=2))
     harness.cancel(cancelled.id)
-    wait_for(harness, None, short.id, cancelled.id)
+    wait_for(harness, None, short, cancelled.id)
 
-    outcomes = apply_to(harness, ActionKind.RECOVER, short, cancelled, value="USR1")
+    runs = [RunKey(short, harness.cluster.ended([short])[short].start or 0), cancelled.run]
+    outcomes = harness.cluster.apply([Action(ActionKind.RECOVER, run, value="USR1") for run in runs])
 
     assert [outcome.kind for outcome in outcomes] == [OutcomeKind.GONE, OutcomeKind.GONE]
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-LEAST_S = 180
+LEAST_S = 300
 OURS = (
     "GIVEWAY_",
     "DJANGO_ALLOW_ASYNC_UNSAFE",
@@ -48,7 +48,7 @@ def process(*argv: str, env: dict[str, str], log: Path) -> Iterator[subprocess.P
             if child.poll() is None:
                 child.send_signal(signal.SIGTERM)
                 try:
-                    child.wait(20)
+                    child.wait(60)
                 except subprocess.TimeoutExpired:
                     child.kill()
                     child.wait()
@@ -57,7 +57,7 @@ def process(*argv: str, env: dict[str, str], log: Path) -> Iterator[subprocess.P
 def manage(*argv: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """A management command, as typed."""
     return subprocess.run(
-        [sys.executable, "manage.py", *argv], cwd=ROOT, env=env, capture_output=True, text=True, timeout=300
+        [sys.executable, "manage.py", *argv], cwd=ROOT, env=env, capture_output=True, text=True, timeout=500
     )
 
 

@@ -25,7 +25,7 @@ SLEEP = f"#!/bin/bash\ntrap : USR1\n{READY}while true; do sleep 600 & wait $!; d
 """Survives its checkpoint signal."""
 NAIVE = "#!/bin/bash\nsleep 600\n"
 """Is ended by it, like most scripts."""
-PATIENCE_S = 180.0
+PATIENCE_S = 300.0
 SOON_S, TIMER_S = 0.2, 1.0
 """Between two cycles: soon at first, then as the worker's timer runs them. A cycle costs as much as a test waits."""
 

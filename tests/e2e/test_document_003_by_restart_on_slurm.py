@@ -129,8 +129,10 @@ def test_it_is_back_at_its_wish_after_the_urgent_one_ended(
     words = f"elastic:min=1,wish=2,how={how}"
     script = SAVES.replace("$WORDS", words)
     full_machine(
-        driver, how, *(("--gres=gpu:2",) if how == "restart" else ()), "--time=60", script=script, grace_s=20
-    )
+        driver, how, *(("--gres=gpu:2",) if how == "restart" else ()), "--time=60", script=script,
+        # As long as a busy machine may need to say that it has saved; 22.05 never says so in place.
+        grace_s=20 if how == "inplace" and slurm_release == releases.SYSTEM else 300,
+    )  # fmt: skip
     urgent = asks(3, 30) if how == "restart" else ("-N", "1", "-n", "1", "-c", "30", "--mem=1M")
     driver.submit("cy", "urgent", *urgent)
     driver.steer_until_running("urgent")

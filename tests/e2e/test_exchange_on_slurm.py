@@ -1,7 +1,11 @@
 """A node is exchanged on a real Slurm: a young job that runs on an uneven set gives one of its nodes for a free one, so
 that it and the job that waits both have even sets."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
+from pytest_django import Settings
 
 from console.audit.models import AuditEntry
 from console.audit.services import NO_CONTEXT
@@ -10,10 +14,12 @@ from console.partitions.services import ensure_partition
 from console.power.figures import NewReading
 from console.power.models import Source
 from console.power.services import set_figures
+from console.steering.keeping import keeping
 from console.steering.models import Plan, PlanState
 from console.steering.operations.approving import approve
 from console.steering.operations.requests import mark_of
-from tests.e2e.slurm_driver import NAIVE, SLEEP, Driver, at
+from deploy.private_slurm import PrivateSlurm
+from tests.e2e.slurm_driver import NAIVE, SLEEP, Driver, at, attached
 
 pytestmark = [
     pytest.mark.slurm,
@@ -28,8 +34,8 @@ RULE = {"resource": "cpu", "max_distance": 0.5, "else": "wait", "swap_below_s": 
 SECONDS = {"n1": 10.0, "n2": 12.0, "n3": 12.1, "n4": 10.1}
 """Slurm starts `runs` on n1 and n3, which are uneven. n1 for n2, and both sets are even."""
 ITS_SET, THEIR_SET = {"n2", "n3"}, {"n1", "n4"}
-BY_ITSELF_S = 180
-"""Slurm's own delay between two runs is two minutes."""
+QUARTER_S = 30
+"""Of the two minutes that Slurm itself puts between two runs."""
 
 
 class DiedError(BaseException):
@@ -123,7 +129,23 @@ def test_in_shadow_nothing_happens(driver: Driver) -> None:
     assert str(Job.objects.get(job_id=driver.ids["waits"]).reason) == "swaps_a_node"
 
 
-def test_if_giveway_is_killed_after_the_requeue_the_job_runs_again_by_itself(driver: Driver) -> None:
+@pytest.fixture
+def hasty(
+    db: None, slurm_root: Path, slurm_release: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Driver]:
+    """All that is waited for there takes a quarter of its time: Slurm's delay is as long as its credentials last."""
+    monkeypatch.setattr(keeping, "KEPT_S", keeping.KEPT_S // 4)
+    monkeypatch.setattr(keeping, "RENEW_S", keeping.RENEW_S // 4)
+    options = {"AuthInfo": f"socket={slurm_root}/munge/socket,cred_expire={QUARTER_S}"}
+    with (
+        PrivateSlurm(slurm_root, version=slurm_release, options=options) as slurm,
+        attached(slurm, settings, monkeypatch) as driver,
+    ):
+        yield driver
+
+
+def test_if_giveway_is_killed_after_the_requeue_the_job_runs_again_by_itself(hasty: Driver) -> None:
+    driver = hasty
     both(driver)
 
     def die() -> None:
@@ -132,5 +154,5 @@ def test_if_giveway_is_killed_after_the_requeue_the_job_runs_again_by_itself(dri
     with pytest.raises(DiedError), at("act.requeue_hold.applied", die):
         driver.steer_until(lambda: False, "it dies before")
     assert not driver.held()
-    driver.slurm.wait_until(lambda: driver.states()["runs"] == "RUNNING", "it runs again", BY_ITSELF_S)
+    driver.slurm.wait_until(lambda: driver.states()["runs"] == "RUNNING", "it runs again")
     assert driver.restarts()["runs"] == 1

@@ -21,7 +21,7 @@ RUNS = int(os.environ.get("GIVEWAY_FLOOD_RUNS", "8"))
 pytestmark = [
     pytest.mark.slurm,
     pytest.mark.e2e,
-    pytest.mark.timeout(120 + 30 * RUNS),
+    pytest.mark.timeout(120 + 90 * RUNS),
 ]
 
 VICTIMS = ("low1", "low2", "low3")
@@ -81,8 +81,10 @@ def test_every_beneficiary_starts_and_just_the_planned_victims_are_stopped(
         f"median {sorted(waits)[RUNS // 2]:.2f} s, worst {max(waits):.2f} s"
     )
     # Nobody of the flood was stopped: who began and is gone has ended by itself.
+    # One that began, or ended, while Slurm was asked has another word in its file afterwards.
+    suspects = water.cut_short()
     there = set(driver.slurm.squeue("%A"))
-    assert water.cut_short() <= there
+    assert (suspects - there) & water.cut_short() == set()
     assert len(water.started()) > RUNS
 
 

@@ -29,10 +29,11 @@ def basic_or_multifactor(request: pytest.FixtureRequest, slurm_release: str) -> 
     """A Slurm of its own for each way of giving priorities."""
     partitions = (
         *default_partitions(4),
-        *(Partition(f"p{node}", (node,)) for node in range(1, 5)),
+        *(Partition(f"p{node}", (node,)) for node in range(1, AT_ONCE + 1)),
     )
     with PrivateSlurm(
         new_root(),
+        nodes=AT_ONCE,
         version=slurm_release,
         options={"PriorityType": request.param},
         partitions=partitions,
@@ -131,7 +132,7 @@ def test_a_line_of_levels_and_back_again(ordered: Driver) -> None:
 
 MIXTURES = 204
 """Over all releases and both ways of giving priorities."""
-AT_ONCE, EACH = 4, 6
+AT_ONCE, EACH = 8, 6
 """Mixtures beside each other, each on a node of its own, and the jobs of one."""
 MARKED = "#!/bin/sh\ndate +%s%N\n"
 """Says when it started. All are of the node's size, so one runs at a time, and sizes never decide."""
@@ -144,7 +145,7 @@ def test_mixtures_of_jobs_start_in_the_modes_order(ordered: Driver) -> None:
     for number in range(rounds):
         modes = {
             f"p{node}": draw.choice(["user", "task", "user_then_task", "task_then_user"])
-            for node in range(1, 5)
+            for node in range(1, AT_ONCE + 1)
         }
         a_round(ordered, draw, modes, number)
 

@@ -21,11 +21,11 @@ pytestmark = [
     pytest.mark.e2e,
 ]
 
-RUNS_S = 20
-LATE_S = 30
+RUNS_S = 40
+LATE_S = 60
 """So much later a busy machine may see the end of a job."""
 JOBS = 50
-PATIENT_S, HURRIED_S = 60, 5
+PATIENT_S, HURRIED_S = 200, 5
 URGENT = ("-n", "1", "-c", "60", "--mem=1M")
 SHORT = f"#!/bin/bash\nsleep {RUNS_S}\n"
 POLICY = {
@@ -80,13 +80,14 @@ def test_an_urgent_job_waits_for_short_ones_or_stops_them_as_patience_says(drive
     driver.steer()
     told.say()
     assert JobForecast.objects.filter(end_p80__isnull=False, ended_at=None).count() == JOBS
-    urgent = driver.submit("cy", "urgent", *URGENT, script=SHORT)
+    urgent = driver.submit("cy", "urgent", *URGENT)
     submitted = time.time()
     driver.steer()
     assert driver.reason("urgent") == "starts_soon"
     driver.steer_until_running("urgent")
     assert stops() == 0
     assert started_at(driver.slurm, urgent) - submitted <= PATIENT_S
+    driver.cancel("urgent")
     driver.steer_until(lambda: not driver.slurm.states(), "the urgent one has ended")
 
     driver.policy("x", **POLICY, patience_s=HURRIED_S)

@@ -41,7 +41,7 @@ POLICY = {
 }
 OFF_S, TRIES = 20, 3
 """So much later the script lets a job begin."""
-LATER_S = 35
+LATER_S = 26
 """Longer than a begin time is off: a job that still waits then has been put off again."""
 
 
@@ -155,19 +155,23 @@ def test_with_nearest_it_takes_the_nearest(driver: Driver) -> None:
 
 
 def test_who_has_waited_long_enough_takes_the_nearest_or_is_put_off_no_longer(driver: Driver) -> None:
-    measured(driver, balance={**RULE, "most_wait_s": 8}, protected_users=["*"])
+    measured(driver, protected_users=["*"])
     driver.running("bob", "small", *ONE, "-w", "n2", script=NAIVE)
     driver.submit("cy", "even", *TWO, script=NAIVE)
     driver.submit("cy", "large", *TWO[:2], "-N4", *TWO[3:], script=NAIVE)
     driver.steer_quietly()
     assert driver.states()["even"] == "PENDING", "n1, n3 and n4 are free, and uneven"
+    driver.policy("wide", **POLICY, balance={**RULE, "most_wait_s": 8}, protected_users=["*"])
     driver.steer_until_running("even")
     assert nodes_of(driver, "even") == {"n1", "n4"}
     driver.steer_until(lambda: len(told("job.given_back")) == 1, "large is given back")
     driver.steer_quietly()
     assert "giveway-place" not in shown(driver.slurm, driver.ids["large"])
     assert driver.states()["large"] == "PENDING"
-    assert driver.slurm.squeue("%r", "-j", driver.ids["large"]) != ["BeginTime"], "Slurm keeps room for it"
+    driver.slurm.wait_until(
+        lambda: driver.slurm.squeue("%r", "-j", driver.ids["large"]) != ["BeginTime"],
+        "Slurm keeps room for it",
+    )
 
 
 def test_others_make_room_for_it_on_even_nodes(driver: Driver) -> None:
@@ -186,14 +190,16 @@ def test_who_is_not_to_be_placed_begins_at_once(driver: Driver) -> None:
     measured(driver)
     for name, more in {
         "array": ("--array=0-0",),
-        "later": ("--begin=now+90",),
+        "later": ("--begin=now+900",),
         "one": ("-N1", "-n1"),
     }.items():
         driver.submit("cy", name, "-p", "wide", "-N2", "-n2", "--mem=10", *more, script=NAIVE)
     driver.steer_until_running("one")
     assert driver.states()["later"] == "PENDING"
     assert "giveway-place" not in shown(driver.slurm, driver.ids["later"])
-    assert driver.slurm.squeue("%T", "-j", driver.ids["array"]) == ["RUNNING"]
+    driver.steer_until(
+        lambda: driver.slurm.squeue("%T", "-j", driver.ids["array"]) == ["RUNNING"], "the array runs"
+    )
     assert not ChosenPlace.objects.exists()
     driver.steer()
     assert nodes_of(driver, "array") == {"n1", "n2"}, "Slurm's choice, uneven, and it is told so"

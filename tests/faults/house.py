@@ -140,8 +140,9 @@ class House:
         return self.port.submit(spec)
 
     def lines(self, what: What, job: str) -> list[Line]:
-        """The cluster's record of one kind of happening to a job."""
-        lines = (Line(**json.loads(line)) for line in self.port.record_path.read_text().splitlines())
+        """The cluster's record of one kind of happening to a job; but for a line in the middle of being written."""
+        whole = self.port.record_path.read_text().rpartition("\n")[0]
+        lines = (Line(**json.loads(line)) for line in whole.splitlines())
         return [line for line in lines if line.what == what and line.job == job]
 
     def has(self, what: What, job: str, times: int = 1) -> Callable[[], bool]:

@@ -20,7 +20,7 @@ from tests.plugins.server_process import free_port
 
 pytestmark = [pytest.mark.e2e]
 
-ANSWER_S = 60
+ANSWER_S = 180
 PERSON = """
 from console.accounts.services import AccountData, create_account
 create_account(actor="system", username="admin", data=AccountData(role="administrator"), password="giveway-demo",

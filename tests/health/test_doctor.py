@@ -458,7 +458,7 @@ def doctor(env: Mapping[str, str]) -> tuple[int, list[dict[str, Any]], str]:
         env={**os.environ, **env},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
     )
     findings = json.loads(done.stdout)["findings"]
     assert [each for each in findings if not each["code"] and each["check"] != "settings"] == []
@@ -531,7 +531,7 @@ def test_a_postgresql_that_died(tmp_path: Path) -> None:
         server.stop()
         before = time.monotonic()
         status, findings, printed = doctor({"DATABASE_URL": url, "GIVEWAY_HOME": str(tmp_path)})
-        assert time.monotonic() - before < 30 + 3 * usual
+        assert time.monotonic() - before < 60 + 5 * usual
     assert status == 1
     assert [f["check"] for f in findings if f["level"] == "FAIL"] == ["database"]
     assert password not in printed

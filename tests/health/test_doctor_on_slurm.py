@@ -203,7 +203,7 @@ def test_no_slurm_on_path(tmp_path: Path) -> None:
         env={**os.environ, **ours, "PATH": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
     )
     assert done.stdout, done.stderr
     findings = json.loads(done.stdout)["findings"]

@@ -89,12 +89,12 @@ def ask_around(port: int) -> list[str]:
 
 
 def lines_of(*logs: Path) -> list[dict[str, Any]]:
-    """Every line of ours; all are JSON but gunicorn's own words before the console is loaded."""
+    """Every line of ours; all are JSON but gunicorn's own words before the console is loaded. The last one may be in
+    the middle of being written."""
     found = []
     for log in logs:
-        for line in log.read_text().splitlines():
-            if line.startswith("{"):
-                found.append(json.loads(line))
+        whole = log.read_text().rpartition("\n")[0]
+        found += [json.loads(line) for line in whole.split("\n") if line.startswith("{")]
     return found
 
 

@@ -29,7 +29,6 @@ from tests.factories import (
     make_job,
     make_running_job,
 )
-from tests.plugins.servers import RedisServer
 
 ROOT = Path(__file__).parents[2]
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
@@ -256,11 +255,11 @@ def test_nothing_is_changed_by_asking(house: Cluster) -> None:
 
 
 @pytest.mark.redis
-def test_the_brokers_queues(db: None, settings: Settings, redis_server: RedisServer) -> None:
+def test_the_brokers_queues(db: None, settings: Settings, redis_url: str) -> None:
     import redis
 
-    settings.REDIS_URL = redis_server.url
-    with redis.Redis.from_url(redis_server.url) as client:
+    settings.REDIS_URL = redis_url
+    with redis.Redis.from_url(redis_url) as client:
         client.rpush("steer", "a", "b")
         try:
             told = samples()

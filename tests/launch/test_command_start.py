@@ -49,7 +49,7 @@ def run(script: str, home: Path, **more: str) -> subprocess.CompletedProcess[str
     copy_migrated_sqlite(home / "giveway.sqlite3")
     env = clean_environment(DJANGO_SETTINGS_MODULE="console.settings.local", GIVEWAY_HOME=str(home), **more)
     return subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", script], cwd=ROOT, env=env, capture_output=True, text=True, timeout=300
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.signals import request_finished, request_started
 
-MOST_S = 60.0
+MOST_S = 300.0
 _changed = threading.Condition()
 _busy: set[int] = set()
 """Threads of the server, of which each answers one request at a time."""

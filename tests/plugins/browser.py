@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Locator, Page, expect
 
-PATIENCE_MS = 90_000
+PATIENCE_MS = 180_000
 """What a page does takes a moment, and a minute on a machine that is busy with eight others."""
 expect.set_options(timeout=PATIENCE_MS)
 ACTS = (

@@ -18,7 +18,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 DIED = 70
-MOST_SECONDS = 180
+MOST_SECONDS = 500
 
 
 @dataclass
@@ -72,7 +72,7 @@ class Forker:
 
     def close(self) -> None:
         """End it; what it forked has been waited for or killed by then."""
-        self._process.communicate(timeout=30)
+        self._process.communicate(timeout=120)
 
 
 @cache

@@ -14,9 +14,11 @@ from typing import Self
 
 from deploy.private_slurm import host
 
-START_S = 60.0
-STOP_S = 60.0
+START_S = 300.0
+STOP_S = 120.0
 ATTEMPTS = 3
+PORTS, OWN_PORTS = range(24_000, 30_000), 500
+"""Those that a private Slurm does not choose (`host.PORTS`), and how many of them a process of pytest-xdist has."""
 
 
 class ServerError(RuntimeError):
@@ -118,9 +120,12 @@ class Server(ABC):
 
 def free_port() -> int:
     """Nobody's just now, and no port that Linux gives to outgoing connections: until the server listens, or while it is
-    away, one of those might get it, even the one that asks whether the server is there.
+    away, one of those might get it, even the one that asks whether the server is there. Nor one that another process of
+    this run may choose in the seconds until the server listens: each has its own.
     """
-    return host.free_ports(1)[0]
+    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    begin = PORTS.start + number * OWN_PORTS % len(PORTS)
+    return host.free_ports(1, among=range(begin, begin + OWN_PORTS))[0]
 
 
 def found(binary: str, package: str) -> str:

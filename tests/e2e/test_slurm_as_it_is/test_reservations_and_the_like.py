@@ -15,15 +15,19 @@ from tests.plugins.private_slurm import new_root
 pytestmark = MARKS
 
 ONE = ("-p", "x", "-n", "1", "-c", "8", "--mem=10")
-EPILOG_S = 4
+EPILOG_MOST_S = 240
 
 
 @pytest.fixture(scope="module")
 def private_slurm(slurm_release: str) -> Iterator[PrivateSlurm]:
-    """In place of the session's: two nodes in `x`, two licences, and an epilog that is slow after jobs of eve."""
+    """In place of the session's: two nodes in `x`, two licences, and an epilog that waits after jobs of eve, as long as
+    there is a file `slow` beside it."""
     root = new_root()
     epilog = root / "epilog"
-    epilog.write_text(f'#!/bin/sh\n[ "$SLURM_JOB_USER" = eve ] && sleep {EPILOG_S}\nexit 0\n')
+    epilog.write_text(
+        f'#!/bin/sh\n[ "$SLURM_JOB_USER" = eve ] || exit 0\nleft={EPILOG_MOST_S}\n'
+        f'while [ -e {root}/slow ] && [ "$left" -gt 0 ]; do sleep 1; left=$((left - 1)); done\n'
+    )
     epilog.chmod(0o755)
     options = {"Licenses": "matlab:2", "Epilog": str(epilog)}
     with PrivateSlurm(
@@ -68,8 +72,8 @@ def test_nobody_is_stopped_for_a_job_whose_nodes_are_all_reserved(scene: Scene, 
     _reserve(scene, "soon", "Nodes=n1,n2", "StartTime=now+600", "Flags=IGNORE_JOBS")
     driver.submit("cy", "long", *ONE)
     driver.steer_quietly(4)
+    driver.steer_until(lambda: driver.reason("long") == Reason.BLOCKED, "Slurm has said why it waits")
     assert driver.stopped() == set()
-    assert driver.reason("long") == Reason.BLOCKED
 
     driver.submit("cy", "short", *ONE, "--time=5")
     driver.steer_until_running("short")
@@ -96,18 +100,22 @@ def test_nobody_is_stopped_for_a_job_that_waits_for_a_licence(scene: Scene, driv
 
     driver.steer_quietly(4)
 
+    driver.steer_until(lambda: driver.reason("urgent") == Reason.BLOCKED, "Slurm has said why it waits")
     assert driver.stopped() == set()
-    assert driver.reason("urgent") == Reason.BLOCKED
 
 
 def test_a_victim_that_is_completing_for_long(scene: Scene, driver: Driver) -> None:
-    """Its epilog runs for seconds: its room is coming, so nobody else is stopped, and it comes back afterwards."""
+    """Its epilog runs on: its room is coming, so nobody else is stopped, and it comes back afterwards."""
+    slow = driver.slurm.root.with_name("slow")
+    slow.touch()
     scene.policy(user_overrides={"eve": "P3", "ann": "P2", "cy": "P0"})
     driver.running("eve", "slow", *ONE)
     driver.running("ann", "low", *ONE)
     driver.submit("cy", "urgent", *ONE)
 
     driver.steer_until(lambda: driver.states()["slow"] == "COMPLETING", "the victim is completing")
+    driver.steer_quietly(3)
+    slow.unlink()
     driver.steer_until_running("urgent")
     driver.steer_until_settled()
 

@@ -19,7 +19,7 @@ STUBBORN = f"#!/bin/bash\ntrap '' TERM USR1\n{READY}while true; do sleep 1; done
 """Takes KillWait (four seconds) to end."""
 IS_ENDING = "act.requeue_hold.applied"
 """A stubborn victim has just been told to end: whoever looks from outside easily misses its seconds."""
-LONG_GRACE = 60
+LONG_GRACE = 600
 
 
 @pytest.fixture

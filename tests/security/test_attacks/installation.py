@@ -15,7 +15,7 @@ from tests.e2e.processes import clean_environment, manage, process, wait_until
 from tests.plugins.migrated import copy_migrated_sqlite
 from tests.plugins.server_process import free_port
 
-ANSWER_S = 60
+ANSWER_S = 180
 SECRET = "k8s-" + "x7Qz-" * 12
 PASSWORD = "a long enough password"
 FORM = "application/x-www-form-urlencoded"

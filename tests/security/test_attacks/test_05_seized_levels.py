@@ -116,7 +116,7 @@ def test_a_job_named_after_a_level_stops_nobody_where_the_wizard_made_the_levels
     levels = console.ask("root", "GET", "partitions/x/policy/").data["policy"]["levels"]
     console.policy(levels=[{**levels[0], "keyword_users": ["dee"]}, *levels[1:]])
     # It is the list of names that held it, and nothing else. Six jobs have to end first, which may take long.
-    slurm.wait_for_state(attack, "RUNNING", 150)
+    slurm.wait_for_state(attack, "RUNNING", 300)
 
 
 def test_a_manager_takes_no_level_by_numbers(console: Console) -> None:

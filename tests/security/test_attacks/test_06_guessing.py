@@ -1,14 +1,17 @@
 """Guessing passwords: an invented address for each try, other names from one address, and hashing without end."""
 
+import sqlite3
 import statistics
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from axes.models import AccessAttempt
 
+from console.accounts.models import KnownAddress, Tries
 from tests.security.test_attacks.installation import Installation, installation, production
 
 pytestmark = [pytest.mark.e2e]
@@ -31,10 +34,11 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
 def _forgotten(request: pytest.FixtureRequest) -> None:
     """Each test begins with a clean slate, as an hour later."""
     if "console" in request.fixturenames:
-        request.getfixturevalue("console").run(
-            "from axes.models import AccessAttempt; from console.accounts.models import KnownAddress, Tries\n"
-            "for row in (AccessAttempt, KnownAddress, Tries): row.objects.all().delete()"
-        )
+        console: Installation = request.getfixturevalue("console")
+        with closing(sqlite3.connect(console.home / "giveway.sqlite3", timeout=60)) as database:
+            for model in (AccessAttempt, KnownAddress, Tries):
+                database.execute(f"DELETE FROM {model._meta.db_table}")
+            database.commit()
 
 
 def test_another_address_each_time_is_believed_of_the_proxy_alone(console: Installation) -> None:

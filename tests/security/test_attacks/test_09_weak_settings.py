@@ -59,7 +59,7 @@ def test_neither_do_web_server_and_worker(argv: tuple[str, ...], tmp_path: Path)
     bind = (f"--bind=127.0.0.1:{free_port()}", "--no-control-socket") if argv[0] == "gunicorn" else ()
     env = environment(tmp_path, SECRET_KEY="x")
     done = subprocess.run(
-        [sys.executable, "-m", *argv, *bind], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", *argv, *bind], cwd=ROOT, env=env, capture_output=True, text=True, timeout=300
     )
     assert done.returncode != 0
     assert "SECRET_KEY has 1 characters" in done.stdout + done.stderr
