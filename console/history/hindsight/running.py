@@ -23,7 +23,7 @@ from console.history.hindsight.facts import (
     without_giveway,
 )
 from console.history.hindsight.figures import SCHEMA, BothWays, RunFiguresOfAll, groups, measured
-from console.history.hindsight.nodes import nodes_of
+from console.history.hindsight.nodes import PartitionNodes, nodes_of
 from console.history.what_if import NotNowError
 from console.projects.selectors import core_projects
 from scheduler.model.policy import PartitionPolicy
@@ -72,12 +72,7 @@ def hindsight(
     `budget_s`: after so long no further run is begun, and one that is not done is left out; the first must be done.
     """
     until = int(clock.now().timestamp())
-    past = past_jobs(cluster, policy.name, until - days * 24 * 3600, until)
-    nodes = nodes_of(cluster, policy.name, until - days * 24 * 3600, until)
-    if not any(job.counts for job in past.jobs):
-        raise NotNowError(EMPTY)
-    if nodes is None:
-        raise NotNowError(NO_NODES)
+    past, nodes = _facts(cluster, policy.name, until - days * 24 * 3600, until)
     machines = nodes.machines
     known = standings(past.jobs, policy, core_projects(cluster), until)
     both = without_giveway(policy, known), with_policy(policy, known)
@@ -105,6 +100,17 @@ def hindsight(
         "left_out": _left_out(as_it_was.left_out, past),
         **groups(counted, known, names, runs),
     }
+
+
+def _facts(cluster: Cluster, partition: str, since: int, until: int) -> tuple[ReplayedJobs, PartitionNodes]:
+    """What there is to simulate, and on what."""
+    past = past_jobs(cluster, partition, since, until)
+    if not any(job.counts for job in past.jobs):
+        raise NotNowError(EMPTY)
+    nodes = nodes_of(cluster, partition, since, until)
+    if nodes is None:
+        raise NotNowError(NO_NODES)
+    return past, nodes
 
 
 class _Progress:
