@@ -20,6 +20,7 @@ def fill_more(cluster: Any, projects: int) -> dict[str, int]:
     """Fill it after `bench.web_data` has; the numbers of what has a page of its own."""
     chance, now = random.Random(2), _now()
     _forecasts(cluster, chance, now)
+    _run_time_models(cluster, now)
     _expected_starts(cluster, chance, now)
     _insights(cluster, chance, now, projects)
     _quota_minutes(cluster, now)
@@ -31,9 +32,9 @@ def fill_more(cluster: Any, projects: int) -> dict[str, int]:
 
 
 def _forecasts(cluster: Any, chance: random.Random, now: datetime) -> None:
-    """Of every job that is there, and of those that have ended within the last weeks; and the models behind them."""
+    """Of every job that is there, and of those that have ended within the last weeks."""
     from console.cluster.models import Job
-    from console.forecasts.models import JobForecast, RunTimeModel
+    from console.forecasts.models import JobForecast
 
     said = {
         "partition": "x",
@@ -67,6 +68,12 @@ def _forecasts(cluster: Any, chance: random.Random, now: datetime) -> None:
             )  # fmt: skip
 
     JobForecast.objects.bulk_create(made(), batch_size=CHUNK)
+
+
+def _run_time_models(cluster: Any, now: datetime) -> None:
+    """Those behind the forecasts."""
+    from console.forecasts.models import RunTimeModel
+
     RunTimeModel.objects.bulk_create(
         RunTimeModel(
             cluster=cluster, version=str(number), made_at=now - timedelta(days=20 - number), jobs=30_000,

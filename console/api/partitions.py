@@ -98,12 +98,11 @@ class PartitionDetailSerializer(PartitionSerializer):
     def get_immune(self, partition: Partition) -> dict[str, Any]:
         """As last observed."""
         found = immune_parts(partition.cluster, [partition.name]).get(partition.name, NOBODY)
-        told = {"jobs": len(found.jobs), "amounts": found.amounts, "shares": found.shares}
+        told = {"jobs": found.count, "amounts": found.amounts, "shares": found.shares}
         users = [
             {
-                "user": each.user,
-                "jobs": [job.job_id for job in each.jobs],
-                **{key: getattr(each, key) for key in ("why", "amounts", "since")},
+                "jobs": list(each.jobs),
+                **{key: getattr(each, key) for key in ("user", "why", "amounts", "since")},
             }
             for each in found.users
         ]

@@ -1,6 +1,5 @@
 """The figures behind `/metrics`: a fixed number of queries, each a sum or a count that the database makes."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -153,7 +152,7 @@ def _immune(clusters: Iterable[Cluster]) -> tuple[Counted, dict[tuple[str, ...],
         parts = immune_parts(cluster, theirs)
         for name in theirs:
             part = parts.get(name, NOBODY)
-            why = Counter(job.why for job in part.jobs)
+            why = part.why
             jobs |= {(cluster.name, name, each): why[each] for each in WHY}
             shares |= {(cluster.name, name, each): part.shares.get(each, 0.0) for each in RESOURCES}
     return jobs, shares

@@ -1,8 +1,10 @@
 """How much of a partition is immune: held by running jobs that nobody stops, because Slurm does not requeue them."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 
+from django.db.models.functions import Coalesce
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
@@ -13,6 +15,7 @@ from scheduler.reconcile.immunity import Immunity
 
 RESOURCES = ("gpu", "cpu")
 """Whose shares are told."""
+_SINCE = Coalesce("immune_since", "start")
 WHY: dict[str, Promise] = {
     Immunity.INTERACTIVE: gettext_lazy("interactive"),
     Immunity.NO_REQUEUE: gettext_lazy("submitted with --no-requeue"),
@@ -21,39 +24,20 @@ WHY: dict[str, Promise] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ImmuneJob:
-    """A running job that is immune. `since`: the second in which it was first seen so, by the cluster's clock."""
-
-    job_id: str
-    partition: str
-    user: str
-    why: str
-    since: int
-    amounts: Amounts
-
-    @property
-    def words(self) -> Promise | str:
-        """Why, in words."""
-        return WHY.get(self.why, self.why)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ImmuneUser:
-    """One user's immune jobs in a partition, the oldest first."""
+    """One user's immune jobs in a partition. `since`: the second in which the first of them was seen so, by the
+    cluster's clock; `jobs`: why, by the job, the oldest first; `amounts`: what they hold together."""
 
     user: str
-    jobs: tuple[ImmuneJob, ...]
-
-    @property
-    def amounts(self) -> Amounts:
-        """What they hold together."""
-        return total(job.amounts for job in self.jobs)
+    since: int
+    jobs: dict[str, str] = field(default_factory=dict)
+    amounts: dict[str, int] = field(default_factory=dict)
 
     @property
     def why(self) -> list[str]:
         """Why, each reason once."""
-        return list(dict.fromkeys(job.why for job in self.jobs))
+        return list(dict.fromkeys(self.jobs.values()))
 
     @property
     def words(self) -> list[Promise | str]:
@@ -61,28 +45,38 @@ class ImmuneUser:
         return [WHY.get(why, why) for why in self.why]
 
     @property
-    def since(self) -> int:
-        """Since when there has been one of them."""
-        return self.jobs[0].since
+    def jobs_in_words(self) -> list[tuple[str, Promise | str]]:
+        """Each job and why."""
+        return [(job_id, WHY.get(why, why)) for job_id, why in self.jobs.items()]
 
 
 @dataclass(frozen=True, slots=True)
 class Immune:
-    """The immune part of a partition. `capacity`: what all its nodes have."""
+    """The immune part of a partition. `users`: whose jobs they are, who holds the largest part first."""
 
-    jobs: tuple[ImmuneJob, ...] = ()
-    capacity: Mapping[str, int] | None = None
+    users: tuple[ImmuneUser, ...] = ()
+    capacity: Mapping[str, int] = field(default_factory=dict)
+    """What all its nodes have."""
+
+    @property
+    def why(self) -> Counter[str]:
+        """Of how many jobs it is why."""
+        return Counter(why for each in self.users for why in each.jobs.values())
+
+    @property
+    def count(self) -> int:
+        """How many jobs they are."""
+        return sum(len(each.jobs) for each in self.users)
 
     @property
     def amounts(self) -> Amounts:
         """What the immune jobs hold together."""
-        return total(job.amounts for job in self.jobs)
+        return total(each.amounts for each in self.users)
 
     @property
     def shares(self) -> dict[str, float]:
         """The immune part of each resource that the partition has, from 0 to 1."""
-        held, capacity = self.amounts, self.capacity or {}
-        return {name: held.get(name, 0) / capacity[name] for name in RESOURCES if capacity.get(name)}
+        return _parts(self.amounts, self.capacity)
 
     @property
     def share(self) -> float:
@@ -94,18 +88,9 @@ class Immune:
         """`25%`."""
         return f"{self.share:.0%}"
 
-    @property
-    def users(self) -> list[ImmuneUser]:
-        """Whose jobs they are, who holds the largest part first."""
-        by_user: dict[str, list[ImmuneJob]] = {}
-        for job in sorted(self.jobs, key=lambda job: (job.since, job.job_id)):
-            by_user.setdefault(job.user, []).append(job)
-        found = [ImmuneUser(user, tuple(jobs)) for user, jobs in by_user.items()]
-        return sorted(found, key=lambda each: (-self._part(each.amounts), each.user))
 
-    def _part(self, amounts: Amounts) -> float:
-        capacity = self.capacity or {}
-        return max((amounts.get(r, 0) / capacity[r] for r in RESOURCES if capacity.get(r)), default=0.0)
+def _parts(amounts: Amounts, capacity: Mapping[str, int]) -> dict[str, float]:
+    return {name: amounts.get(name, 0) / capacity[name] for name in RESOURCES if capacity.get(name)}
 
 
 NOBODY = Immune()
@@ -115,21 +100,28 @@ def immune_parts(
     cluster: Cluster, names: Collection[str], nodes: Iterable[SeenNode] | None = None
 ) -> dict[str, Immune]:
     """The immune part of each of these partitions that has one. `nodes`: if they have been read already."""
-    found: dict[str, list[ImmuneJob]] = {}
-    for job in _jobs(cluster, names):
-        found.setdefault(job.partition, []).append(job)
+    found: dict[str, dict[str, ImmuneUser]] = {}
+    rows = Job.objects.filter(cluster=cluster, partition__in=names, phase=JobPhase.RUNNING).exclude(immune="")
+    columns = rows.order_by(_SINCE, "job_id").values_list(
+        "partition", "user", "job_id", "immune", _SINCE, "alloc"
+    )
+    for partition, user, job_id, why, since, alloc in columns:
+        users = found.setdefault(partition, {})
+        each = users.setdefault(user, ImmuneUser(user, since))
+        each.jobs[job_id] = why
+        for held in alloc.values():
+            add(each.amounts, held)
     if not found:
         return {}
     every = list(seen_nodes(cluster) if nodes is None else nodes)
-    return {name: Immune(tuple(jobs), _capacity(every, name)) for name, jobs in found.items()}
+    return {name: _immune(users.values(), _capacity(every, name)) for name, users in found.items()}
 
 
-def _jobs(cluster: Cluster, names: Collection[str]) -> Iterator[ImmuneJob]:
-    rows = Job.objects.filter(cluster=cluster, partition__in=names, phase=JobPhase.RUNNING).exclude(immune="")
-    for job_id, partition, user, why, since, start, alloc in rows.values_list(
-        "job_id", "partition", "user", "immune", "immune_since", "start", "alloc"
-    ):
-        yield ImmuneJob(job_id, partition, user, why, since or start, total(alloc.values()))
+def _immune(users: Iterable[ImmuneUser], capacity: Mapping[str, int]) -> Immune:
+    def order(each: ImmuneUser) -> tuple[float, str]:
+        return -max(_parts(each.amounts, capacity).values(), default=0.0), each.user
+
+    return Immune(tuple(sorted(users, key=order)), capacity)
 
 
 def _capacity(nodes: Iterable[SeenNode], partition: str) -> dict[str, int]:

@@ -90,9 +90,7 @@ def read_policy(fields: Fields) -> PartitionPolicy:
         start_deadline_s=fields.get("start_deadline_s", whole, default.start_deadline_s),
         max_preemptions_per_job=fields.get("max_preemptions_per_job", whole, default.max_preemptions_per_job),
         not_requeueable=_not_requeueable(fields),
-        cancel_notice_s=fields.get(
-            "cancel_notice_s", whole, 0 if _as_before(fields) else default.cancel_notice_s
-        ),
+        cancel_notice_s=fields.get("cancel_notice_s", whole, _notice_unless_said(fields)),
         no_requeue_users=fields.get("no_requeue_users", different(name), ()),
         min_wait_s=fields.get("min_wait_s", whole, default.min_wait_s),
         cool_down_s=fields.get("cool_down_s", whole, default.cool_down_s),
@@ -224,6 +222,10 @@ def _encode_methods(policy: PartitionPolicy) -> dict[str, Any]:
 def _as_before(fields: Fields) -> bool:
     """Whether the older key says that a job that is not requeued is cancelled; of a notice it knows nothing."""
     return fields.get("cancel_if_not_requeueable", flag, False)
+
+
+def _notice_unless_said(fields: Fields) -> int:
+    return 0 if _as_before(fields) else PartitionPolicy(name="").cancel_notice_s
 
 
 def _not_requeueable(fields: Fields) -> NotRequeueable:

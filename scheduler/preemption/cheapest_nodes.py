@@ -88,12 +88,7 @@ class CheapestNodes:
             elif not only_a_bound:
                 taken.append(heappop(heap))
             else:
-                sharp = seen_weights == ONLY_A_BOUND and seen == last[order]
-                entry = self._price(order) if sharp else quotes.entry(order)
-                if entry is None:
-                    heappop(heap)
-                else:
-                    heapreplace(heap, entry)
+                self._sharpen(order, is_close=seen_weights == ONLY_A_BOUND and seen == last[order])
         for found in (*taken, *passed):
             heappush(heap, found)
         places = self._index.places
@@ -169,9 +164,15 @@ class CheapestNodes:
         priced.difference_update(result)
         return result
 
-    def _price(self, order: int) -> Entry | None:
-        self._priced.add(order)
-        return self._quotes.priced(order)
+    def _sharpen(self, order: int, *, is_close: bool) -> None:
+        """The node on top of the heap gets its price where its bound is close, else a close bound."""
+        if is_close:
+            self._priced.add(order)
+        entry = self._quotes.priced(order) if is_close else self._quotes.entry(order)
+        if entry is None:
+            heappop(self._heap)
+        else:
+            heapreplace(self._heap, entry)
 
     def _might(self, node_indices: Collection[int]) -> Collection[int]:
         """Those of some nodes that could give enough."""

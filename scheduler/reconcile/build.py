@@ -99,15 +99,19 @@ class KnownJobs:
         self._maker: _JobMaker | None = None
         self._made: Mapping[str, _Made] = {}
 
-    def of(self, maker: _JobMaker) -> Mapping[str, _Made]:
-        """Those that `maker` would make the same of the same."""
-        if self._maker is None or not maker.goes_on_from(self._maker):
-            return {}
-        return self._made
-
-    def keep(self, maker: _JobMaker, made: Mapping[str, _Made]) -> None:
-        """They are the last ones now."""
+    def make(
+        self, maker: _JobMaker, jobs: Sequence[ObservedJob], preemptions: Mapping[str, int]
+    ) -> dict[str, _Made]:
+        """The jobs by their ids, made by `maker` where they are not the same as the last ones; they are the last ones
+        now."""
+        before = self._made if self._maker and maker.goes_on_from(self._maker) else {}
+        made: dict[str, _Made] = {}
+        for observed in jobs:
+            stops = preemptions.get(observed.id, 0)
+            same = _made_again(before.get(observed.id), observed, stops)
+            made[observed.id] = same or maker.make(observed, stops)
         self._maker, self._made = maker, {key: each for key, each in made.items() if each.lasts}
+        return made
 
 
 def snapshot_for(  # noqa: PLR0913 - each is named at the call
@@ -137,24 +141,19 @@ def snapshot_for(  # noqa: PLR0913 - each is named at the call
     now = observation.taken_at
     counted = frozenset(name for node in nodes for name in node.total)
     maker = _JobMaker(deriver or Deriver(policy, projects, now), names, counted, partition.state, now)
-    known = known or KnownJobs()
-    before = known.of(maker)
-    made: dict[str, _Made] = {}
+    own: list[ObservedJob] = []
     held: dict[str, dict[str, int]] = {}
     coming: dict[str, dict[str, int]] = {}
     for observed in observation.jobs:
         if policy.name in observed.partitions:
-            stops = preemptions.get(observed.id, 0)
-            same = _made_again(before.get(observed.id), observed, stops)
-            made[observed.id] = same or maker.make(observed, stops)
+            own.append(observed)
         elif observed.state is not JobState.PENDING:
             leaves = observed.state is JobState.COMPLETING or observed.run in ending
             _hold(coming if leaves else held, observed.alloc)
-    known.keep(maker, made)
+    made = (known or KnownJobs()).make(maker, own, preemptions)
     shared = tuple(_node(node, held.get(node.name, {}), coming.get(node.name, {})) for node in nodes)
-    jobs = tuple([each.job for each in made.values()])
-    standings = {job_id: each.standing for job_id, each in made.items()}
-    return Built(designated(Snapshot(now, rules_of(policy), shared, jobs)), standings)
+    snapshot = Snapshot(now, rules_of(policy), shared, tuple([each.job for each in made.values()]))
+    return Built(designated(snapshot), {job_id: each.standing for job_id, each in made.items()})
 
 
 def rules_of(policy: PartitionPolicy) -> PartitionRules:

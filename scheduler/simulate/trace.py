@@ -24,7 +24,8 @@ _GZIP = b"\x1f\x8b"
 class TraceRow:
     """One job as the trace has it; None and "" stand for a blank. `row` counts from the header, which is row 1.
 
-    `cpus` and `gpus` are those of all nodes together; times are seconds.
+    `cpus` and `gpus` are those of all nodes together; times are seconds. `qos` is no column of a trace: it is known of
+    jobs that the console has kept.
     """
 
     row: int
@@ -40,6 +41,7 @@ class TraceRow:
     name: str
     priority: str
     wait: int | None = None
+    qos: str = ""
 
 
 def read_trace(data: bytes, most: int | None = None) -> tuple[TraceRow, ...]:

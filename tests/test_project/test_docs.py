@@ -1,11 +1,21 @@
 """The documents lead somewhere: every link and every picture is there, and the pictures of the tours are small."""
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
-from tests.test_project.repository import ROOT
+from django.core.management import get_commands
+
+from tests.test_project.repository import ROOT, own_files
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+PATH = re.compile(
+    r"`([\w.-]+(?:/[\w.-]+)*\.(?:py|md|html|js|css|toml|sh|lua|in|txt|po|json)"
+    r"|(?:scheduler|console|tests|bench|templates|deploy|static|docs|examples|locale)/[\w/.-]+)(?::[^`]*)?`"
+)
+"""A file or folder of ours, in code: with its ending, or from a folder at the top."""
+NOT_OURS = {"easy.json", "make-room.json", "giveway_submit.lua"}
+"""Files that people write, or copy to where Slurm reads them."""
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TOURS = ROOT / "docs" / "tours"
 LARGEST = 150_000
@@ -58,9 +68,36 @@ def test_the_pictures_of_the_tours_are_used_and_small() -> None:
     assert sum(sizes) <= LARGEST_TOGETHER
 
 
-def test_every_file_that_the_guide_for_newcomers_names_is_there() -> None:
-    """A recipe that leads to a file which has moved is worse than none."""
-    guide = (ROOT / "docs" / "development.md").read_text() + (ROOT / "CONTRIBUTING.md").read_text()
-    named = set(re.findall(r"`((?:scheduler|console|tests|bench|templates)/[\w/.]+)(?::[^`]*)?`", guide))
-    assert len(named) > 30
-    assert sorted(path for path in named if "…" not in path and not (ROOT / path.rstrip(".")).exists()) == []
+def test_every_file_that_a_document_names_is_there() -> None:
+    """By its whole path or by the end of it. A recipe that leads to a file which has moved is worse than none."""
+    there = {
+        "/".join(parts[begin:end])
+        for parts in (path.relative_to(ROOT).parts for path in own_files())
+        for end in range(1, len(parts) + 1)
+        for begin in range(end)
+    }
+    named = {
+        f"{document.relative_to(ROOT)}: {path}": path.rstrip("./")
+        for document in DOCUMENTS
+        for path in PATH.findall(re.sub(r"```.*?```", "", document.read_text(), flags=re.DOTALL))
+    }
+    assert len(named) > 400
+    assert [
+        where for where, path in named.items() if path not in there | NOT_OURS and not (ROOT / path).exists()
+    ] == []
+
+
+def test_every_command_that_a_document_names_is_there() -> None:
+    text = "\n".join(document.read_text() for document in DOCUMENTS)
+    pieces = re.findall(r"^ *```\w*\n(.*?)^ *```|`([^`\n]+)`", text, re.DOTALL | re.MULTILINE)
+    code = "\n".join(block or piece for block, piece in pieces)
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    asked_of_make = set(re.findall(r"^ *(?:sudo )?make ([a-z-]+)", code, re.MULTILINE))
+    assert len(asked_of_make) > 10
+    assert asked_of_make - targets == set()
+    asked_of_manage = set(re.findall(r"manage\.py ([a-z][a-z-]*)", code))
+    assert len(asked_of_manage) > 10
+    assert asked_of_manage - set(get_commands()) == set()
+    modules = set(re.findall(r"python -m ([\w.]+)", code))
+    assert len(modules) > 5
+    assert [module for module in modules if find_spec(module) is None] == []

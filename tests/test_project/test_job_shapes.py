@@ -1,4 +1,5 @@
-"""A job has the shapes that docs/architecture.md lists, and a snapshot's jobs are built in one place."""
+"""A job has the shapes that docs/architecture.md lists, at most twelve and what is laid beside them; a snapshot's jobs
+are built in one place."""
 
 import ast
 import re
@@ -31,6 +32,11 @@ def places_that_build(name: str) -> set[str]:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
                 found.add(path.relative_to(ROOT).as_posix())
     return found
+
+
+def test_there_are_no_more_shapes_than_there_were() -> None:
+    shapes = PAGE.partition("\n| Beside")[0]
+    assert 0 < len([row for row in shapes.splitlines() if row.startswith("| `")]) <= 12
 
 
 def test_the_page_lists_every_shape_and_no_other() -> None:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tests.test_project.repository import ROOT, own_files
+from tests.test_project.repository import ROOT, own_files, own_python
 
 TEMPLATES = [
     path for path in own_files() if "templates" in path.relative_to(ROOT).parts and path.suffix == ".html"
@@ -82,6 +82,24 @@ def test_no_line_of_a_template_is_long() -> None:
         if len(line) > MAX_COLUMNS
     }
     assert long == {}
+
+
+def test_every_tag_and_filter_is_used_in_a_template() -> None:
+    pages = "\n".join(path.read_text() for path in TEMPLATES)
+    named = re.compile(r"@register\.(\w+)(?:\(([^)]*)\))?\s*\ndef (\w+)")
+    found = {
+        (kind, re.sub(r".*name=\"(\w+)\".*", r"\1", said) if "name=" in said else function)
+        for path in own_python("console")
+        if "templatetags" in path.parts
+        for kind, said, function in named.findall(path.read_text())
+    }
+    assert len(found) > 80
+    unused = {
+        name
+        for kind, name in found
+        if not re.search(rf"\|\s*{name}\b" if kind == "filter" else rf"\{{%\s*{name}\b", pages)
+    }
+    assert unused == set()
 
 
 def test_every_icon_on_a_page_is_in_the_sprite() -> None:

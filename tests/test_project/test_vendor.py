@@ -25,10 +25,12 @@ def test_every_vendored_file_is_the_one_that_was_fetched() -> None:
 
 
 def test_the_versions_are_the_ones_that_are_asked_for() -> None:
-    wanted = json.loads((ROOT / "deploy" / "frontend" / "package.json").read_text())["dependencies"]
+    asked = json.loads((ROOT / "deploy" / "frontend" / "package.json").read_text())
+    wanted, tools = asked["dependencies"], asked["devDependencies"]
     locked = json.loads((ROOT / "deploy" / "frontend" / "package-lock.json").read_text())["packages"]
     assert MANIFEST["packages"] == wanted
-    assert {name: locked[f"node_modules/{name}"]["version"] for name in wanted} == wanted
+    pinned = wanted | tools
+    assert {name: locked[f"node_modules/{name}"]["version"] for name in pinned} == pinned
     assert wanted["htmx.org"] == "2.0.11"
     assert all(package.get("integrity") for path, package in locked.items() if path)
 
@@ -76,6 +78,17 @@ def test_of_the_style_sheet_only_what_pages_use_is_kept() -> None:
     assert wanted == sorted(wanted)
     rules = re.findall(r"(?<=[{};])([^{};@]+)\{", re.sub(r":not\([^()]*\)|\"[^\"]*\"", "", css))
     assert len(rules) > 200 and classes_of(",".join(rules)) == set(wanted)
+
+
+def test_every_variable_that_is_read_has_a_value() -> None:
+    """Of Tabler's only those are kept that were read when `make vendor` ran."""
+    css = "".join(path.read_text() for path in (VENDOR / "tabler" / "tabler.min.css", *CSS.glob("*.css")))
+    known = set(re.findall(r"(--[\w-]+)\s*:", css))
+    read = set(
+        re.findall(r"var\(\s*(--[\w-]+)\s*\)", "".join(path.read_text() for path in CSS.glob("*.css")))
+    )
+    assert len(read) > 20
+    assert read - known == set(), "a variable of Tabler's that was not read before? make vendor"
 
 
 def test_the_sprite_has_the_icons_of_the_list() -> None:

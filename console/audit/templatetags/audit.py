@@ -32,7 +32,6 @@ KINDS: dict[str, Any] = {
 }
 
 
-@register.filter
 def kind_of_object(kind: str) -> str:
     """What kind of thing a row is about, in words."""
     return str(KINDS.get(kind, kind))

@@ -8,7 +8,6 @@ from django import template
 register = template.Library()
 
 
-@register.simple_tag
 def sort_link(table: str, key: str, current: str) -> dict[str, str]:
     """Where a click on a column's head leads, and how the column is sorted now (for aria-sort and the arrow)."""
     if current == key:
@@ -29,7 +28,6 @@ def _query(context: Mapping[str, Any], changes: Mapping[str, str]) -> str:
     return f"?{query.urlencode()}"
 
 
-@register.simple_tag(takes_context=True)
 def sort_query(context: Mapping[str, Any], link: Mapping[str, str]) -> str:
     """The present address ordered as `link` (of `sort_link`) says, from the first page on."""
     table = link["param"].partition("_")[0]

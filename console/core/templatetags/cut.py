@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import template
-from django.template import Context
 from django.utils.translation import gettext as _
 
 register = template.Library()
@@ -21,13 +20,6 @@ class Cut:
 
     shown: Sequence[Any]
     more: int
-
-
-@register.simple_tag(takes_context=True)
-def cut_list(context: Context, items: Sequence[Any]) -> Cut:
-    """As much as the page shows, `most_shown`; `left_out` of the items were left out before."""
-    most = int(context.get("most_shown") or LISTED)
-    return Cut(items[:most], int(context.get("left_out") or 0) + max(0, len(items) - most))
 
 
 @register.filter

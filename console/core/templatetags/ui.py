@@ -7,7 +7,7 @@ from functools import lru_cache
 from django import template
 from django.forms import BoundField
 from django.templatetags.static import static
-from django.utils.html import escape, format_html, format_html_join
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
@@ -236,12 +236,6 @@ def labelled(field: BoundField) -> SafeString:
 def age(value: datetime) -> str:
     """`2 s ago`, as plain text."""
     return ago_words((clock.now() - value).total_seconds())
-
-
-@register.simple_tag
-def names(items: list[str]) -> SafeString:
-    """Names as small labels."""
-    return format_html_join(" ", '<span class="chip">{}</span>', ((item,) for item in items))
 
 
 @register.simple_tag

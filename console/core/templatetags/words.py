@@ -227,7 +227,6 @@ def json_words(value: Any, path: str = "") -> str:
     return label or diff.words(value)
 
 
-@register.filter
 def spelled_out(difference: diff.KeyDifference) -> diff.KeyDifference:
     """With both sides where a key that is left out means something: a keyword that names nobody is everybody's."""
     if _key(difference.path) != WHOSE or not isinstance(difference.before or difference.after or [], list):

@@ -25,7 +25,7 @@ def check_immune() -> Iterator[Finding]:
     parts = immune_parts(next(iter(partitions.values())), list(partitions))
     much = {name: part for name, part in sorted(parts.items()) if part.share > MUCH}
     for name, part in much.items():
-        code = counted("doctor.immune.much", len(part.jobs))
-        yield warn(NAME, code, n=part.percent, partition=name, m=len(part.jobs), user=part.users[0].user)
+        code = counted("doctor.immune.much", part.count)
+        yield warn(NAME, code, n=part.percent, partition=name, m=part.count, user=part.users[0].user)
     if not much:
         yield ok(NAME, "doctor.immune.little")

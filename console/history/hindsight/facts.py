@@ -38,21 +38,12 @@ _FIELDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class PastJob:
-    """A finished job. `counts`: it was submitted in the time that is asked about; others only hold room at first."""
-
-    row: TraceRow
-    account: str
-    qos: str
-    waited: int
-    counts: bool
-
-
-@dataclass(frozen=True, slots=True)
 class ReplayedJobs:
-    """All of them, by submission. `since`: from when on they count; `cut`: there were more than are simulated."""
+    """All of them, by submission. `counted`: those that were submitted in the time that is asked about; others only
+    hold room at first. `since`: from when on they count; `cut`: there were more than are simulated."""
 
-    jobs: tuple[PastJob, ...]
+    rows: tuple[TraceRow, ...]
+    counted: frozenset[str]
     since: int
     cut: bool
 
@@ -69,26 +60,31 @@ class Standing:
 
 def past_jobs(cluster: Cluster, partition: str, since: int, until: int) -> ReplayedJobs:
     """Jobs of a partition that were submitted since then, and those that still ran at that moment. One query."""
-    rows = KeptRun.objects.filter(cluster=cluster, partition=partition, end__gt=since, submit__lt=until)
-    newest = list(rows.order_by("-end", "-pk").values_list(*_FIELDS)[: MOST_JOBS + 1])
+    ended = KeptRun.objects.filter(cluster=cluster, partition=partition, end__gt=since, submit__lt=until)
+    newest = list(ended.order_by("-end", "-pk").values_list(*_FIELDS)[: MOST_JOBS + 1])
     cut = len(newest) > MOST_JOBS
     newest = newest[:MOST_JOBS]
     if cut:  # jobs that ended before the oldest of these are missing
         since = newest[-1][_FIELDS.index("end")]
-    found: dict[str, PastJob] = {}
+    found: dict[str, TraceRow] = {}
+    counted: dict[str, bool] = {}
     for values in reversed(newest):
-        job = _past_job(dict(zip(_FIELDS, values, strict=True)), since)
-        found[job.row.id] = job  # of a job that ran several times the last run is known, as sacct has it
-    jobs = sorted(found.values(), key=lambda job: (job.row.submit, job.row.id))
-    return ReplayedJobs(tuple(jobs), since, cut)
+        kept = dict(zip(_FIELDS, values, strict=True))
+        job_id = str(kept["job_id"])
+        # Of a job that ran several times the last run is known, as sacct has it.
+        counted[job_id] = int(str(kept["submit"])) >= since
+        found[job_id] = _row(kept, counts=counted[job_id])
+    rows = sorted(found.values(), key=lambda row: (row.submit, row.id))
+    return ReplayedJobs(
+        tuple(rows), frozenset(each for each, counts in counted.items() if counts), since, cut
+    )
 
 
-def _past_job(kept: Mapping[str, object], since: int) -> PastJob:
+def _row(kept: Mapping[str, object], *, counts: bool) -> TraceRow:
     submit, start, end = (int(str(kept[name])) for name in ("submit", "start", "end"))
-    counts = submit >= since
     runtime = end - start
     limit = kept["limit_s"]
-    row = TraceRow(
+    return TraceRow(
         row=0,
         id=str(kept["job_id"]),
         # One that ran at the beginning holds its room from where it had it, whatever it had waited for.
@@ -103,19 +99,19 @@ def _past_job(kept: Mapping[str, object], since: int) -> PastJob:
         group=str(kept["account"]),
         name=str(kept["name"]),
         priority="",
+        wait=max(0, start - submit),
+        qos=str(kept["qos"]),
     )
-    return PastJob(row, str(kept["account"]), str(kept["qos"]), max(0, start - submit), counts)
 
 
 def standings(
-    jobs: Iterable[PastJob], policy: PartitionPolicy, projects: Sequence[ProjectFacts], now: int
+    rows: Iterable[TraceRow], policy: PartitionPolicy, projects: Sequence[ProjectFacts], now: int
 ) -> dict[str, Standing]:
     """What a policy makes of each job today: overrides that have ended count no more."""
     deriver = Deriver(policy, projects, now)
     first = axis_of(policy.mode) == "user"
     made: dict[str, Standing] = {}
-    for job in jobs:
-        row = job.row
+    for row in rows:
         observed = ObservedJob(
             id=row.id,
             name=row.name,
@@ -123,8 +119,8 @@ def standings(
             state=JobState.RUNNING,
             partitions=(policy.name,),
             submit=row.submit,
-            account=job.account,
-            qos=job.qos,
+            account=row.group,
+            qos=row.qos,
         )
         standing = deriver.derive(observed)
         levels = standing.user_level, standing.task_level

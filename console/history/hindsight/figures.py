@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from console.history.hindsight.facts import PastJob, Standing
+from console.history.hindsight.facts import Standing
 from scheduler.model.jobs import Level
 from scheduler.simulate.replay import SimulationOutcome
 from scheduler.simulate.tasks import SimulatedTask
+from scheduler.simulate.trace import TraceRow
 
 SCHEMA = "giveway.hindsight/1"
 NONE = ""
@@ -92,17 +93,17 @@ class BothWays:
 
 
 def groups(
-    jobs: Sequence[PastJob], known: Mapping[str, Standing], names: Sequence[str], runs: Sequence[BothWays]
+    rows: Sequence[TraceRow], known: Mapping[str, Standing], names: Sequence[str], runs: Sequence[BothWays]
 ) -> dict[str, Any]:
     """`all`, `levels` (the highest first, unconfigured last) and `projects` (the largest first)."""
-    levels: dict[Level, list[PastJob]] = {}
-    projects: dict[str, list[PastJob]] = {}
-    for job in jobs:
-        standing = known[job.row.id]
-        levels.setdefault(standing.rank, []).append(job)
-        projects.setdefault(standing.project or NONE, []).append(job)
+    levels: dict[Level, list[TraceRow]] = {}
+    projects: dict[str, list[TraceRow]] = {}
+    for row in rows:
+        standing = known[row.id]
+        levels.setdefault(standing.rank, []).append(row)
+        projects.setdefault(standing.project or NONE, []).append(row)
     return {
-        "all": _group(jobs, [(run.without.everybody, run.with_policy.everybody) for run in runs]),
+        "all": _group(rows, [(run.without.everybody, run.with_policy.everybody) for run in runs]),
         "levels": [
             {
                 "rank": rank,
@@ -123,11 +124,11 @@ def groups(
     }
 
 
-def _group(jobs: Sequence[PastJob], runs: Sequence[tuple[RunFigures, RunFigures]]) -> dict[str, Any]:
-    recorded = sorted(job.waited for job in jobs)
+def _group(rows: Sequence[TraceRow], runs: Sequence[tuple[RunFigures, RunFigures]]) -> dict[str, Any]:
+    recorded = sorted(row.wait or 0 for row in rows)
     without, with_policy = zip(*runs, strict=True)
     return {
-        "jobs": len(jobs),
+        "jobs": len(rows),
         "recorded": {
             "mean_s": round(sum(recorded) / len(recorded), 1),
             "median_s": _rank(recorded, 50),

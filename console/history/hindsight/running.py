@@ -14,7 +14,6 @@ from django.utils.translation import gettext_noop
 from console.cluster.models import Cluster
 from console.core import clock
 from console.history.hindsight.facts import (
-    PastJob,
     ReplayedJobs,
     not_followed,
     past_jobs,
@@ -23,7 +22,7 @@ from console.history.hindsight.facts import (
     without_giveway,
 )
 from console.history.hindsight.figures import SCHEMA, BothWays, RunFiguresOfAll, groups, measured
-from console.history.hindsight.nodes import nodes_of
+from console.history.hindsight.nodes import PartitionNodes, nodes_of
 from console.history.what_if import NotNowError
 from console.projects.selectors import core_projects
 from scheduler.model.policy import PartitionPolicy
@@ -72,21 +71,14 @@ def hindsight(
     `budget_s`: after so long no further run is begun, and one that is not done is left out; the first must be done.
     """
     until = int(clock.now().timestamp())
-    past = past_jobs(cluster, policy.name, until - days * 24 * 3600, until)
-    nodes = nodes_of(cluster, policy.name, until - days * 24 * 3600, until)
-    if not any(job.counts for job in past.jobs):
-        raise NotNowError(EMPTY)
-    if nodes is None:
-        raise NotNowError(NO_NODES)
+    past, nodes = _facts(cluster, policy.name, until - days * 24 * 3600, until)
     machines = nodes.machines
-    known = standings(past.jobs, policy, core_projects(cluster), until)
+    known = standings(past.rows, policy, core_projects(cluster), until)
     both = without_giveway(policy, known), with_policy(policy, known)
-    as_it_was = fit((job.row for job in past.jobs), machines)
-    fitting = {work.row.id for work in as_it_was.jobs}
-    counted = [job for job in past.jobs if job.counts and job.row.id in fitting]
-    if not counted:
+    as_it_was = fit(past.rows, machines)
+    ids = past.counted.intersection(work.row.id for work in as_it_was.jobs)
+    if not ids:
         raise NotNowError(TOO_LARGE)
-    ids = frozenset(job.row.id for job in counted)
     asked = _Asked(past, both, machines, lambda outcome: measured(outcome, ids, known))
     runs = _runs(asked, time.monotonic() + budget_s, tell)
     names = [rule.name for rule in policy.levels]
@@ -103,8 +95,19 @@ def hindsight(
         "shift_s": SHIFT_S,
         "not_followed": list(not_followed(policy)),
         "left_out": _left_out(as_it_was.left_out, past),
-        **groups(counted, known, names, runs),
+        **groups([row for row in past.rows if row.id in ids], known, names, runs),
     }
+
+
+def _facts(cluster: Cluster, partition: str, since: int, until: int) -> tuple[ReplayedJobs, PartitionNodes]:
+    """What there is to simulate, and on what."""
+    past = past_jobs(cluster, partition, since, until)
+    if not past.counted:
+        raise NotNowError(EMPTY)
+    nodes = nodes_of(cluster, partition, since, until)
+    if nodes is None:
+        raise NotNowError(NO_NODES)
+    return past, nodes
 
 
 class _Progress:
@@ -137,10 +140,10 @@ class _Progress:
 
 def _runs(asked: _Asked, until: float, tell: Tell) -> list[BothWays]:
     """Each run both ways, as many as there is time for."""
-    progress = _Progress(len(asked.past.jobs), until, tell)
+    progress = _Progress(len(asked.past.rows), until, tell)
     done: list[BothWays] = []
     for number in range(RUNS):
-        workload = _moved(asked.past.jobs, asked.machines, number)
+        workload = _moved(asked.past, asked.machines, number)
         pair: list[RunFiguresOfAll] = []
         try:
             for policy in asked.policies:
@@ -156,11 +159,11 @@ def _runs(asked: _Asked, until: float, tell: Tell) -> list[BothWays]:
     return done
 
 
-def _moved(jobs: Sequence[PastJob], machines: Machines, number: int) -> Workload:
+def _moved(past: ReplayedJobs, machines: Machines, number: int) -> Workload:
     """The submissions of one run; those of the first as they were."""
     if not number:
-        return fit((job.row for job in jobs), machines)
-    return fit((_shifted(job.row, number) if job.counts else job.row for job in jobs), machines)
+        return fit(past.rows, machines)
+    return fit((_shifted(row, number) if row.id in past.counted else row for row in past.rows), machines)
 
 
 def _shifted(row: TraceRow, number: int) -> TraceRow:
@@ -170,8 +173,7 @@ def _shifted(row: TraceRow, number: int) -> TraceRow:
 
 def _left_out(left: Sequence[LeftOut], past: ReplayedJobs) -> dict[str, Any]:
     """Jobs that the partition could not run today, and those of which nothing is known to simulate."""
-    counts = {job.row.id for job in past.jobs if job.counts}
-    rows = [each.row for each in left if each.row.id in counts]
+    rows = [each.row for each in left if each.row.id in past.counted]
     large = sorted((row for row in rows if row.cpus or row.gpus), key=_size, reverse=True)
     named = [
         {"job": row.id, "nodes": row.nodes, "cpu": row.cpus, "gpu": row.gpus} for row in large[:MOST_NAMED]

@@ -80,24 +80,20 @@ def put_in_place(
     """Ask for the changes; returns how many jobs were asked for."""
     if not changes:
         return 0
+    moves = [(jobs[job_id], change) for change in changes for job_id in change.jobs]
     failpoint("act.place.due")
     with transaction.atomic():
         lease.renew()
         asked = {
-            job_id: _asked(place_of(places, cluster, jobs[job_id], change.partition), jobs[job_id], change)
-            for change in changes
-            for job_id in change.jobs
+            job.id: _asked(place_of(places, cluster, job, change.partition), job, change)
+            for job, change in moves
         }
         save(list(asked.values()))
         for change in changes:
             tell_line(cluster, change.partition, change.nice, change.jobs, ordered=change.is_ordered)
     failpoint("act.place.claimed")
     lease.check()
-    actions = [
-        Action(ActionKind.PLACE, jobs[job_id].run, value=str(change.nice))
-        for change in changes
-        for job_id in change.jobs
-    ]
+    actions = [Action(ActionKind.PLACE, job.run, value=str(change.nice)) for job, change in moves]
     outcomes = adapter.apply(actions)
     failpoint("act.place.applied")
     refused = [
