@@ -14,11 +14,12 @@ from console.cluster.connect import configured_cluster
 from console.cluster.models import Job
 from console.launch.management.commands import worker
 from console.launch.past import week
+from console.launch.past.plan_rows import PlanRows
 from console.partitions.models import Partition
 from console.projects.selectors import core_projects
 from console.steering.cycle import run_cycle
 from console.steering.decisions.facts import partition_policies
-from console.steering.models import Plan
+from console.steering.models import Cycle, Plan
 from tests.launch.first_start import EVENING, counts, first_start
 
 pytestmark = pytest.mark.django_db
@@ -44,6 +45,13 @@ def test_a_start_that_is_interrupted_leaves_nothing_and_the_next_one_does_it(
     assert configured_cluster().made_up_until is None
 
     assert week.make_week()
+
+
+def test_a_cycle_that_made_several_plans_is_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan and a proposal of the same two seconds left some demonstrations without their week."""
+    monkeypatch.setattr(PlanRows, "cycle_at", lambda rows, moment: (moment - rows.week.begin) // 3600 + 1)
+    assert week.make_week()
+    assert Plan.objects.count() > Cycle.objects.count() > 0
 
 
 def test_a_past_that_cannot_be_made_up_keeps_nobody_from_working(

@@ -74,18 +74,20 @@ class PlanRows:
         return (moment - self.week.begin) // CYCLE_S + 1
 
     def _plans(self, played: Sequence[PlayedPlan | PlayedProposal]) -> list[Plan]:
-        """The plans as they ended, saved."""
+        """The plans as they ended, saved. One cycle may have made several."""
+        begun = {self.cycle_at(each.at): each.at for each in reversed(played)}
         cycles = Cycle.objects.bulk_create(
             Cycle(
                 cluster=self.cluster,
-                number=self.cycle_at(each.at),
-                started_at=clock.from_epoch(each.at),
-                finished_at=clock.from_epoch(each.at) + timedelta(milliseconds=60),
+                number=number,
+                started_at=clock.from_epoch(at),
+                finished_at=clock.from_epoch(at) + timedelta(milliseconds=60),
                 outcome=CycleOutcome.OK,
             )
-            for each in played
+            for number, at in sorted(begun.items())
         )
-        made = [self._plan(each, cycle) for each, cycle in zip(played, cycles, strict=True)]
+        of_number = {cycle.number: cycle for cycle in cycles}
+        made = [self._plan(each, of_number[self.cycle_at(each.at)]) for each in played]
         plans = [plan for _, plan in made]
         Plan.objects.bulk_create(plans, batch_size=BATCH)
         for new, plan in made:
