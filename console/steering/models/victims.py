@@ -61,11 +61,11 @@ class Victim(models.Model):
             models.Index(fields=["cluster", "job_id"]),
         ]
 
+    def __str__(self) -> str:
+        return f"victim {self.job_id} of plan {self.plan_id}"
+
     @property
     def more(self) -> str:
         """What the name of its fate does not say yet."""
         code = self.words.code if isinstance(self.words, Sentence) else ""
         return "" if code in _SAID_BY_NAME else self.words
-
-    def __str__(self) -> str:
-        return f"victim {self.job_id} of plan {self.plan_id}"
