@@ -157,6 +157,11 @@ class JobForecast(models.Model):
         return max(0, self.end_low - now), max(0, self.end_high - now)
 
     @property
+    def is_due(self) -> bool:
+        """Whether a running job was expected to end by now: until that is said anew, it ends at any moment."""
+        return self.end_p50 is not None and self.end_p50 <= int(clock.now().timestamp())
+
+    @property
     def whole(self) -> Forecast:
         """How long the run takes from its start, as it was said at the submission."""
         return Forecast(self.p10, self.p50, self.p90, self.low, self.high)

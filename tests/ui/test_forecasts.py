@@ -28,6 +28,15 @@ def test_a_running_job_says_when_it_ends(house: House, ada: Client) -> None:
     assert "Expected end in 30 min 90 % sure: in 10 min to 1 h" in page
 
 
+def test_an_expected_end_that_is_over_is_not_said_to_have_been(house: House, ada: Client) -> None:
+    now = int(timezone.now().timestamp())
+    factories.make_running_job(house.cluster, "701", user="ann", task_level=0)
+    ends = {"end_low": now - 60, "end_p50": now - 2, "end_high": now + HOUR + 5}
+    factories.make_forecast(house.cluster, "701", start=now - 90, **ends)
+    page = words_of(ada.get("/jobs/701/").content.decode())
+    assert "Expected end at any moment 90 % sure: in 0 s to 1 h" in page
+
+
 def test_without_an_ended_job_the_page_says_so(house: House, ada: Client) -> None:
     assert "No job with a forecast has ended yet." in words_of(ada.get("/forecasts/").content.decode())
 
