@@ -14,11 +14,16 @@ from console.cluster.connect import configured_cluster
 from console.cluster.models import Job
 from console.launch.management.commands import worker
 from console.launch.past import week
+from console.launch.past.plan_rows import PlanRows
+from console.launch.past.played import PlayedProposal, PlayedWeek
+from console.launch.past.playing import CYCLE_S
 from console.partitions.models import Partition
 from console.projects.selectors import core_projects
 from console.steering.cycle import run_cycle
+from console.steering.decisions.deciding import Verdicts
 from console.steering.decisions.facts import partition_policies
-from console.steering.models import Plan
+from console.steering.models import Cycle, Plan
+from scheduler.model.plan import Decision
 from tests.launch.first_start import EVENING, counts, first_start
 
 pytestmark = pytest.mark.django_db
@@ -105,3 +110,14 @@ def _played(number: int) -> list[object]:
     plans = [(plan.at, plan.decision.job, plan.over_at, *plan.victims) for plan in made.plans]
     runs = [(job, [(run.start, run.ended) for run in played.runs]) for job, played in made.jobs.items()]
     return [plans, runs, [(look.at, look.used, look.pending) for look in made.minutes]]
+
+
+def test_two_partitions_may_have_made_a_plan_in_one_cycle() -> None:
+    with_nobody = Verdicts.__new__(Verdicts), Decision.__new__(Decision)
+    played = [PlayedProposal(at, *with_nobody) for at in (0, CYCLE_S - 1, CYCLE_S)]
+    rows = PlanRows(configured_cluster(), PlayedWeek(0, CYCLE_S + 1))
+    cycles = rows.cycles_of(played)
+    assert [rows.cycle_at(each.at) for each in played] == [1, 1, 2]
+    assert {number: cycle.pk for number, cycle in cycles.items()} == dict(
+        Cycle.objects.filter(number__in=(1, 2)).values_list("number", "pk")
+    )

@@ -1,6 +1,6 @@
 """The plans of the made-up week, written as the cycles would have written them: with steps, fates and audit rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -75,23 +75,31 @@ class PlanRows:
 
     def _plans(self, played: Sequence[PlayedPlan | PlayedProposal]) -> list[Plan]:
         """The plans as they ended, saved."""
-        cycles = Cycle.objects.bulk_create(
-            Cycle(
-                cluster=self.cluster,
-                number=self.cycle_at(each.at),
-                started_at=clock.from_epoch(each.at),
-                finished_at=clock.from_epoch(each.at) + timedelta(milliseconds=60),
-                outcome=CycleOutcome.OK,
-            )
-            for each in played
-        )
-        made = [self._plan(each, cycle) for each, cycle in zip(played, cycles, strict=True)]
+        cycles = self.cycles_of(played)
+        made = [self._plan(each, cycles[self.cycle_at(each.at)]) for each in played]
         plans = [plan for _, plan in made]
         Plan.objects.bulk_create(plans, batch_size=BATCH)
         for new, plan in made:
             plan.priority = new.priority_of(plan)  # Its own number is part of its place in line.
         Plan.objects.bulk_update(plans, ["priority"], batch_size=BATCH)
         return plans
+
+    def cycles_of(self, played: Sequence[PlayedPlan | PlayedProposal]) -> Mapping[int, Cycle]:
+        """The cycles of the plans, saved, by number: two partitions may have made a plan in the same one."""
+        moments: dict[int, int] = {}
+        for each in played:
+            moments.setdefault(self.cycle_at(each.at), each.at)
+        made = Cycle.objects.bulk_create(
+            Cycle(
+                cluster=self.cluster,
+                number=number,
+                started_at=clock.from_epoch(moment),
+                finished_at=clock.from_epoch(moment) + timedelta(milliseconds=60),
+                outcome=CycleOutcome.OK,
+            )
+            for number, moment in moments.items()
+        )
+        return {cycle.number: cycle for cycle in made}
 
     def _plan(self, played: PlayedPlan | PlayedProposal, cycle: Cycle) -> tuple[NewPlans, Plan]:
         with clock.set_to(clock.from_epoch(played.at)):
