@@ -4,6 +4,8 @@
 fault (`policy.levels[1].name`) to what is wrong with it; it is empty when no field is to blame.
 """
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from rest_framework import exceptions, serializers
 
 from console.accounts.hashing import RETRY_S
@@ -33,7 +35,7 @@ class ConflictError(exceptions.APIException):
 
     status_code = 409
     default_code = "changed_since"
-    default_detail = "It has changed since you read it. Read it again and repeat your change."
+    default_detail = gettext_lazy("It has changed since you read it. Read it again and repeat your change.")
 
 
 class PreconditionError(exceptions.APIException):
@@ -52,7 +54,7 @@ class KeyReusedError(exceptions.APIException):
 
     status_code = 422
     default_code = "idempotency_key_reused"
-    default_detail = (
+    default_detail = gettext_lazy(
         "You have sent another request under this idempotency key. Take a new key for a new request."
     )
 
@@ -62,7 +64,9 @@ class AnswerNotKeptError(exceptions.APIException):
 
     status_code = 409
     default_code = "answer_not_kept"
-    default_detail = "This was done when you first sent it; its answer held a secret, so it was not kept."
+    default_detail = gettext_lazy(
+        "This was done when you first sent it; its answer held a secret, so it was not kept."
+    )
 
 
 class TooLargeError(exceptions.APIException):
@@ -77,7 +81,9 @@ class LockedOutError(exceptions.APIException):
 
     status_code = 429
     default_code = "locked_out"
-    default_detail = "Too many wrong passwords. Wait a quarter of an hour, at most an hour, and try again."
+    default_detail = gettext_lazy(
+        "Too many wrong passwords. Wait a quarter of an hour, at most an hour, and try again."
+    )
 
     def __init__(self, wait: int) -> None:
         super().__init__()
@@ -92,7 +98,10 @@ class SpentAllowanceError(exceptions.APIException):
 
     def __init__(self, wait: int) -> None:
         super().__init__(
-            f"What you sent here has kept the console busy, so this was not done. Send it again in {wait} s."
+            _(
+                "What you sent here has kept the console busy, so this was not done. Send it again in %(wait)s s."
+            )
+            % {"wait": wait}
         )
         self.wait = wait
 
@@ -102,7 +111,9 @@ class BusyNowError(exceptions.APIException):
 
     status_code = 503
     default_code = "busy"
-    default_detail = "Too many passwords are being checked just now. Try again in a few seconds."
+    default_detail = gettext_lazy(
+        "Too many passwords are being checked just now. Try again in a few seconds."
+    )
     wait = RETRY_S
 
 

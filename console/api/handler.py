@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError as DjangoValidationError
 from django.core.signals import got_request_exception
 from django.db import Error as DatabaseError
 from django.http import Http404
+from django.utils.translation import gettext as _
 from rest_framework import exceptions, serializers
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as drf_exception_handler
@@ -18,6 +19,7 @@ from rest_framework.views import set_rollback
 from console.accounts.hashing import BusyError
 from console.api.errors import BusyNowError, DatabaseAwayError, TooLargeError
 from console.core.databases import is_passing
+from console.core.saying import with_label
 
 logger = logging.getLogger(__name__)
 
@@ -49,10 +51,11 @@ def _as_api_exception(exc: Exception) -> exceptions.APIException | None:
             return exceptions.ValidationError(serializers.as_serializer_error(exc))
         case RequestDataTooBig():
             return TooLargeError(
-                f"At most {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes are read: send less at once."
+                _("At most %(most)d bytes are read: send less at once.")
+                % {"most": settings.DATA_UPLOAD_MAX_MEMORY_SIZE}
             )
         case Http404():
-            return exceptions.NotFound(*exc.args)
+            return exceptions.NotFound(*(said for said in exc.args if not _is_of_a_query(said)))
         case BusyError():
             return BusyNowError()
         case DatabaseError() if is_passing(exc):
@@ -62,13 +65,18 @@ def _as_api_exception(exc: Exception) -> exceptions.APIException | None:
     return None
 
 
+def _is_of_a_query(said: object) -> bool:
+    """Django's "No Study matches the given query.": it names a class of ours, in English."""
+    return str(said).endswith(" matches the given query.")
+
+
 def _unforeseen(exc: Exception, context: dict[str, Any]) -> Response:
     request = context["request"]
     request_id = getattr(request, "request_id", "")
     logger.error("request %s failed", request_id, exc_info=exc)
     set_rollback()
     got_request_exception.send(sender=None, request=request)
-    message = f"Giveway failed here; its log tells more under request {request_id}."
+    message = _("Giveway failed here; its log tells more under request %(id)s.") % {"id": request_id}
     return Response({"error": {"code": "server_error", "message": message, "fields": {}}}, status=500)
 
 
@@ -94,9 +102,10 @@ def _sentence(detail: Any) -> str:
 
 def _summary(whole: list[str], fields: Mapping[str, list[str]]) -> str:
     """The first fault in one line, and how many more there are."""
-    faults = whole + [f"{path}: {message}" for path, messages in fields.items() for message in messages]
-    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-    return (faults[0] if faults else "The request is not valid.") + more
+    faults = whole + [with_label(path, said) for path, messages in fields.items() for said in messages]
+    if len(faults) > 1:
+        return _("%(fault)s (and %(n)d more)") % {"fault": faults[0], "n": len(faults) - 1}
+    return faults[0] if faults else _("The request is not valid.")
 
 
 def flatten(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:

@@ -4,16 +4,21 @@ Besides the code, database triggers refuse UPDATE and DELETE (`console.audit.tri
 as text so that a row stays readable when what it speaks of is gone. There are no foreign keys on purpose.
 """
 
+import re
+
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from console.audit.registry import ACTIONS
 from console.core.resaying import resay
-from console.core.saying import is_english
+from console.core.saying import is_english, set_in_type, with_aside
 from console.core.sentence_field import SentencesField
 from scheduler.model.sentence import Sentence, from_json
 
+_WITH_ASIDE = frozenset({"job", "project"})
+_NAMED = re.compile(r"(\S+) \((.+)\)")
+"""Labels of jobs and projects: `20152 (finn)`, `alpha (Alpha: the assistant)`."""
 SYSTEM_ACTOR = "giveway"
 """Who did what the system does by itself; no account may have this name."""
 
@@ -79,12 +84,14 @@ class AuditEntry(models.Model):
         if action is None:  # written by another version of Giveway
             return f"{self.actor}: {self.action} {self.object_label}"
         told = {"object_label": self.told_label, "reason": self.told_reason}
-        return str(action.sentence).format_map({**vars(self), **told})
+        return set_in_type(str(action.sentence).format_map({**vars(self), **told}))
 
     @property
     def told_label(self) -> str:
         """What the row is about, as its reader understands it; names stand as they are."""
-        return self._told("object_label") or resay(self.object_label)
+        told = self._told("object_label") or resay(self.object_label)
+        named = _NAMED.fullmatch(told) if self.object_type in _WITH_ASIDE and not is_english() else None
+        return with_aside(*named.groups()) if named else told
 
     @property
     def told_reason(self) -> str:

@@ -10,8 +10,14 @@ from django.utils.translation import gettext as _
 
 from scheduler.model import words
 
-_LETTER, _MARK = "[\u4e00-\u9fff]", "[，。：；、（）]"
-_BETWEEN_WIDE = re.compile(f" (?={_MARK})|(?<={_MARK}) |(?<={_LETTER}) (?={_LETTER})")
+_LETTER, _MARK = "[\u4e00-\u9fff]", "[，。：；、（）？！]"
+_BETWEEN_WIDE = re.compile(f" (?={_MARK})|(?<={_MARK}) |(?<={_LETTER}) (?={_LETTER})|(?<=[0-9]) (?=%)")
+_TAGS = "(?:<[^<>]*>)*"
+_IN_HTML = (
+    (re.compile(rf"({_MARK}{_TAGS})\s+"), r"\1"),
+    (re.compile(rf"\s+({_TAGS}{_MARK})"), r"\1"),
+    (re.compile(rf"({_LETTER}{_TAGS})\s+(?={_TAGS}{_LETTER})"), r"\1"),
+)
 
 
 def is_english() -> bool:
@@ -55,7 +61,10 @@ def duration(seconds: float) -> str:
 
 def amounts(held: Mapping[str, int]) -> str:
     """`4 × a100, 16 cpu, 32 GB`: Slurm's own names, the same in every language."""
-    return words.amounts(held) if any(held.values()) else _("nothing")
+    if not any(held.values()):
+        return _("nothing")
+    said = words.amounts(held)
+    return said if is_english() else said.replace(", ", in_a_row(("", "")))
 
 
 def percent(share: float) -> str:
@@ -74,6 +83,20 @@ def set_in_type(text: str) -> str:
     return text if is_english() else _BETWEEN_WIDE.sub("", text)
 
 
+def set_html_in_type(html: str) -> str:
+    """The same for a piece of a page, where a tag may stand beside the space."""
+    if is_english():
+        return html
+    for found, put in _IN_HTML:
+        html = found.sub(put, html)
+    return html
+
+
+def with_label(label: object, text: object) -> str:
+    """`label: text`."""
+    return f"{label}{pgettext('after a label', ': ')}{text}"
+
+
 def names(items: Iterable[str], limit: int = 6) -> str:
     """`a, b and c`; a long list is cut: `a, b, c and 9 more`."""
     every = list(items)
@@ -87,6 +110,16 @@ def names(items: Iterable[str], limit: int = 6) -> str:
 def names_and_more(some: Iterable[str], more: int) -> str:
     """`a, b, c and 9 more`."""
     return _("%(some)s and %(n)d more") % {"some": in_a_row(some), "n": more}
+
+
+def with_aside(said: object, aside: object) -> str:
+    """`what is said (and what stands in brackets)`."""
+    return _("%(word)s (%(why)s)") % {"word": said, "why": aside}
+
+
+def part_of(whole: str, part: str) -> str:
+    """`a thing, its part`."""
+    return f"{whole}{pgettext('between a thing and its part', ', ')}{part}"
 
 
 def in_a_row(items: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from console.cluster.models import Cluster
 from console.core.rows import Rows
+from console.core.saying import with_label
 from console.history.changes import HypotheticalChange, policy_change, project_change, proposal_change
 from console.partitions.comparing import side
 from console.partitions.documents import checked_policy
@@ -143,4 +144,4 @@ def _told(form: Form, errors: Mapping[str, Iterable[object]]) -> Iterable[str]:
     for name, faults in errors.items():
         label = form.fields[name].label if name in form.fields else ""
         for fault in faults:
-            yield f"{fault}" if name == NON_FIELD_ERRORS or not label else f"{label}: {fault}"
+            yield f"{fault}" if name == NON_FIELD_ERRORS or not label else with_label(label, fault)

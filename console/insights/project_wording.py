@@ -82,7 +82,7 @@ def unevenness(found: Insights) -> str:
     if held_before and found.comparable:
         share = number(100 * sum(row.hours_lost_before for row in found.unevenness) / held_before)
         before = _("Before: %s.") % f"{share} %"
-        told = f"{told} {before}"
+        told = one_after_the_other([told, before])
     most = found.unevenness[0]
     if len(found.unevenness) == 1 or not most.hours_lost:
         return told
@@ -91,7 +91,7 @@ def unevenness(found: Insights) -> str:
         "project": project_words(most),
         "lost": work_words(_resources([most], lambda row: row.hours_lost)),
     }
-    return f"{told} {worst}"
+    return one_after_the_other([told, worst])
 
 
 def _resources(rows: Iterable[ProjectUnevenness], hours_of: Callable[[ProjectUnevenness], float]) -> Work:

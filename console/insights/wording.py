@@ -176,15 +176,14 @@ def _forecast_of(row: ForecastNearness) -> str:
     else:
         facts["near"] = f"{100 * row.near:.0f}"
         text = _("%(n)d jobs, %(near)s %% within ten minutes, %(within)s %% within the range.")
-    return f"{what} {text % facts}{_forecast_before(row)}"
+    return one_after_the_other([what, text % facts, _forecast_before(row)])
 
 
 def _forecast_before(row: ForecastNearness) -> str:
     if row.near_before is None:
         return ""
     near = f"{row.near_before:.2f}" if row.of == RUN_TIMES else f"{100 * row.near_before:.0f} %"
-    before = _("Before: %s.") % near
-    return f" {before}"
+    return _("Before: %s.") % near
 
 
 def _too_few(there: int, needed: int, what: str) -> str:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from console.cluster.models import Cluster
 from console.core import clock
+from console.core.saying import percent
 from console.history.timeline import Timeline, read_days
 from console.overview.plots import PLAIN, Plot, Scale, css_of, plot
 from console.steering.work import LABELS
@@ -40,7 +41,7 @@ def _days(cluster: Cluster, names: Iterable[str]) -> _Days:
 
 def _plots(day: Timeline) -> list[Plot]:
     """Their keys are those of the timeline's own plots, to which they lead."""
-    facts = {"what": LABELS[day.resource], "share": f"{100 * (day.busy or 0.0):.0f} %"}
+    facts = {"what": LABELS[day.resource], "share": percent(day.busy or 0.0)}
     return [
         plot(
             "busy",

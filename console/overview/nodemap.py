@@ -253,18 +253,18 @@ class _Painter:
             for job in jobs:
                 width = job.alloc[node].get(resource, 0)
                 stopped_for = self.moves.leaving.get(job.job_id, "")
-                label = f"{job.job_id} {job.name} {job.user} ({width} {resource})"
+                label = saying.with_aside(f"{job.job_id} {job.name} {job.user}", f"{width} {resource}")
                 yield _Share(job.job_id, job.level, width, label, stopped_for)
             return
         for level, theirs in groupby(jobs, key=lambda job: job.level):
             held = [job.alloc[node].get(resource, 0) for job in theirs]
             count = ngettext("%(n)s job", "%(n)s jobs", len(held)) % {"n": len(held)}
-            yield _Share("", level, sum(held), f"{count} ({sum(held)} {resource})")
+            yield _Share("", level, sum(held), saying.with_aside(count, f"{sum(held)} {resource}"))
 
     def _block(self, part: _Share, at: int, width: int, total: int) -> Segment:
         name, label, takeable = self._name(part.level), part.label, False
         if name:
-            label = f"{label}, {name}"
+            label = saying.part_of(label, name)
         if part.stopped_for:
             label = _("%(job)s, gives way to %(other)s") % {"job": label, "other": part.stopped_for}
         elif takeable := part.job_id in self.moves.takeable:

@@ -30,8 +30,12 @@ class NodeCapacity:
     @property
     def words(self) -> str:
         """`2 of 8 gpu free`. Never below zero: a node may have lost what jobs hold."""
-        free = amounts({self.resource: max(0, self.total - self.used)}) or "0"
-        return _("%(free)s of %(total)s free") % {"free": free, "total": amounts({self.resource: self.total})}
+        free = max(0, self.total - self.used)
+        total = amounts({self.resource: self.total})
+        return _("%(free)s of %(total)s free") % {
+            "free": amounts({self.resource: free}) if free else "0",
+            "total": total,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from console.cluster.elastic import SaidOfJob
 from console.cluster.models import Cluster, Job, JobPhase, JobRun
+from console.core.saying import in_a_row
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction
 from scheduler.model.actions import RESIZING, ActionKind
 from scheduler.model.sentence import Sentence, say
@@ -72,7 +73,7 @@ def taken_nodes(cluster: Cluster, job: Job) -> list[TakenNodes]:
     backs = sorted(at for at in grown.values_list("started_at", flat=True) if at)
     return [
         TakenNodes(
-            ", ".join(_victim(action)["nodes"]),
+            in_a_row(_victim(action)["nodes"]),
             action.plan,
             action.verified_at,
             next((back for back in backs if back > action.verified_at), None),

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 from console.core import saying
 from console.overview.nodemap import LETTERED, LONGEST_LETTERS, MOST_BLOCKS, HeldJob, Segment, share
@@ -171,7 +171,7 @@ class _RoomPainter:
                 continue
             victim = self.leaving.get(job.job_id)
             goes = victim is not None and node in victim.get("nodes", (node,))
-            words = f"{job.job_id} ({job.user}), {saying.amounts({resource: width})}"
+            words = saying.part_of(saying.with_aside(job.job_id, job.user), saying.amounts({resource: width}))
             if goes:
                 words = _("%(job)s, makes room") % {"job": words}
             yield RoomPart(job.job_id, job.level, width, words, "leaving" if goes else "")
@@ -181,7 +181,7 @@ class _RoomPainter:
             width = plan.placement.get(node, {}).get(resource, 0)
             here = [task["job"] for task in plan.tasks if task.get("node") == node] or [plan.job_id]
             names = saying.names(here)
-            words = f"{names} ({plan.user}), {saying.amounts({resource: width})}"
+            words = saying.part_of(saying.with_aside(names, plan.user), saying.amounts({resource: width}))
             if width:
                 yield RoomPart(here[0], self.seen.levels.get(plan.job_id), width, words, "coming")
 
@@ -194,7 +194,8 @@ class _RoomPainter:
             if width > 0:
                 found.append(self._block(part, at, width, whole))
                 at += width
-        return RoomBar(found, words % {"what": "; ".join(told) or _("nobody")})
+        what = pgettext("between things", "; ").join(told) or _("nobody")
+        return RoomBar(found, saying.set_in_type(words % {"what": what}))
 
     def _block(self, part: RoomPart, at: int, width: int, whole: int) -> Segment:
         names = self.seen.names

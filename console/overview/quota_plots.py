@@ -9,7 +9,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from console.core.lazy import lazy
-from console.core.saying import duration, percent, set_in_type
+from console.core.saying import duration, percent, set_in_type, with_aside
 from console.history.quota_times import (
     QuotaLine,
     QuotaStep,
@@ -114,7 +114,7 @@ def _summary(line: QuotaLine) -> str:
 
 def _most(use: Use) -> str:
     """`12 / 16 gpu (ann)`."""
-    return f"{use.text} ({use.user})" if use.user else use.text
+    return with_aside(use.text, use.user) if use.user else use.text
 
 
 def _nearest(times: QuotaTimes) -> Iterator[Nearest]:

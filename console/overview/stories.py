@@ -100,9 +100,16 @@ def _seen(row: Job) -> list[Event]:
         if row.restarts and not was_back
         else _("%(user)s submitted it to %(where)s")
     )
-    events = [Event(clock.from_epoch(row.first_submit), "upload", first % who, "" if was_back else asks)]
+    events = [
+        Event(
+            clock.from_epoch(row.first_submit),
+            "upload",
+            saying.set_in_type(first % who),
+            "" if was_back else asks,
+        )
+    ]
     if was_back:
-        again = _("Back in the queue of %(where)s") % who
+        again = saying.set_in_type(_("Back in the queue of %(where)s") % who)
         events.append(Event(clock.from_epoch(row.submit), "upload", again, asks))
     if row.ended_at:
         events.append(

@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from console.core.limits import beyond, pattern_fault
+from console.core.saying import with_label
 from console.projects.models import Membership, Project, TaskPattern, UrgencyBy
 from scheduler.contracts.config import DEADLINES
 
@@ -114,12 +115,12 @@ def _wrong_tasks(tasks: tuple[GivenTask, ...]) -> Iterable[str]:
             row.clean_fields(exclude=["project"])
             row.clean()
         except ValidationError as error:
-            yield from (f"{task.pattern}: {text}" for text in error.messages)
+            yield from (with_label(task.pattern, text) for text in error.messages)
             continue
         if fault := pattern_fault(task.pattern):
             yield fault
         if fault := _too_large("importance", task.importance):
-            yield f"{task.pattern}: {fault}"
+            yield with_label(task.pattern, fault)
         if not task.pattern.isprintable() or not task.level.isprintable():
             yield _("A pattern and its level must not hold invisible characters.")
         if task.pattern in seen:

@@ -66,7 +66,9 @@ class Square(NamedTuple):
     @property
     def words(self) -> str:
         """What is said of it; first of all that it takes no jobs."""
-        return self.said.words if self.node.up else f"{node_state(self.node.state)}, {self.said.words}"
+        return (
+            self.said.words if self.node.up else saying.part_of(node_state(self.node.state), self.said.words)
+        )
 
 
 class SquareColour(NamedTuple):

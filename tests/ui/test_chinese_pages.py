@@ -35,8 +35,12 @@ SPOKEN = frozenset(
     {"aria-label", "title", "placeholder", "alt", "data-summary", "data-one", "data-many", "data-label"}
 )
 _HAN = "[\u4e00-\u9fff]"
-HALF_WIDE = re.compile(rf"({_HAN}|[）”])[:,;!?](\s|$|{_HAN})|{_HAN} ?\(|\) ?{_HAN}|{_HAN} {_HAN}")
-"""A mark of Latin letters between Chinese ones, or a space."""
+_WIDE = "[，。：；、（）？！]"
+HALF_WIDE = re.compile(
+    rf"({_HAN}|[）”])[:,;!?](\s|$)|[:,;!?] ?{_HAN}|(^|[^0-9])[.] {_HAN}|{_HAN} ?\(|\) ?{_HAN}|{_HAN} {_HAN}"
+    rf"|{_WIDE} (?!→)| {_WIDE}|[0-9] %"
+)
+"""A mark of Latin letters between Chinese ones, a space between them or beside a wide mark or a percentage."""
 ALLOWED = re.compile(r"python -m scheduler plan|manage\.py [a-z -]+|giveway why|rejected for a test")
 """Commands, and what people wrote."""
 VOID = frozenset({"input", "br", "img", "meta", "link", "use", "rect", "line", "circle", "path"})

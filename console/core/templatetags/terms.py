@@ -10,6 +10,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from console.core.templatetags.ui import colon
+
 register = template.Library()
 
 TERMS: dict[str, tuple[Any, Any]] = {
@@ -55,8 +57,9 @@ def term(context: Any, key: str) -> SafeString:
     name = f"term-{key}-{count}"
     return format_html(
         '<button type="button" class="term-word" popovertarget="{0}">{1}</button>'
-        '<span class="term-meaning" id="{0}" popover><strong>{1}</strong>: {2}</span>',
+        '<span class="term-meaning" id="{0}" popover><strong>{1}</strong>{3}{2}</span>',
         name,
         word,
         meaning,
+        colon(),
     )

@@ -205,6 +205,12 @@ def comma() -> str:
     return pgettext("between names", ", ")
 
 
+@register.simple_block_tag(end_name="endtypeset")
+def typeset(content: str) -> SafeString:
+    """Sentences that a page puts side by side, without the spaces between them that the reader's language has not."""
+    return SafeString(saying.set_html_in_type(content))
+
+
 @register.filter
 def percent(share: float | None) -> str:
     """`12 %` of a share of 0.12; a dash for what is not known."""

@@ -240,7 +240,8 @@ def _items(path: str, value: Mapping[str, Any]) -> str:
 
 def _item(path: str, key: str, item: Any) -> str:
     within = f"{path}.{key}" if path else key
-    return f"{key if _is_name(within) else key_words(key)} {json_words(item, within)}"
+    name, words = key if _is_name(within) else key_words(key), json_words(item, within)
+    return f"{name} {words}" if saying.is_english() else saying.with_label(name, words)
 
 
 def _is_name(path: str) -> bool:
@@ -264,6 +265,7 @@ def _holder(path: str) -> str:
 
 def _bands(bands: list[Any]) -> str:
     """`[0, 1], [2, unconfigured]`: which levels are one band is all that matters."""
-    return ", ".join(
-        f"[{', '.join(_('unconfigured') if rank is None else str(rank) for rank in band)}]" for band in bands
+    return saying.in_a_row(
+        f"[{saying.in_a_row(_('unconfigured') if rank is None else str(rank) for rank in band)}]"
+        for band in bands
     )

@@ -15,6 +15,7 @@ from django.utils.translation import get_language
 from console.cluster.models import JobPhase
 from console.core.markup import job_address, link_to, text
 from console.core.resaying import holding_back, resay
+from console.core.saying import in_a_row
 from console.core.saying import say_again as _
 from console.core.templatetags.ui import (
     ago,
@@ -97,7 +98,7 @@ class _Page(NamedTuple):
         starts, chance = self.jobs.starts.get(job.job_id), self.jobs.risks.get(job.job_id)
         return (
             text(DASH if starts is None else starts_words(starts)),
-            text(DASH if chance is None else f"{chance_words(chance)} %"),
+            text(DASH if chance is None else _("%(n)s\N{NO-BREAK SPACE}%%") % {"n": chance_words(chance)}),
         )
 
 
@@ -188,7 +189,7 @@ def _name(job: ListedJob, part: str) -> Cell:
 
 
 def _nodes(job: ListedJob, part: str) -> Cell:
-    nodes = ", ".join(job.nodes)
+    nodes = in_a_row(job.nodes)
     return nodes, nodes or DASH
 
 

@@ -18,7 +18,7 @@ from console.cluster.selectors import SeenNode
 from console.core import clock
 from console.core.markup import job_address, text
 from console.core.resaying import resay
-from console.core.templatetags.ui import level_class, state
+from console.core.templatetags.ui import colon, level_class, state
 from console.overview.nodemap import NodeBar, Segment
 from console.overview.plots import Plot
 from console.overview.templatetags.address import present
@@ -115,10 +115,10 @@ def _drawn(look: _Look) -> str:
 @register.simple_tag
 def squares(cells: Iterable[Square]) -> SafeString:
     """A kind's nodes as squares, each a link to its node's page."""
-    prefix, told, pieces = get_script_prefix(), _Told(), []
+    prefix, told, mark, pieces = get_script_prefix(), _Told(), colon(), []
     for cell in cells:
         to, name = _square_link(cell.node.name, prefix)
-        pieces.append(f'<a class="sq {cell.css}" href="{to}" title="{name}: {told[cell.words]}"></a>')
+        pieces.append(f'<a class="sq {cell.css}" href="{to}" title="{name}{mark}{told[cell.words]}"></a>')
     return SafeString("".join(pieces))
 
 

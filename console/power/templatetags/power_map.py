@@ -9,6 +9,7 @@ from django.utils.translation import get_language
 
 from console.core.markup import text
 from console.core.saying import say_again as _
+from console.core.saying import with_label
 from console.power.overview import ShownNode
 
 register = template.Library()
@@ -28,7 +29,7 @@ def processors(node: ShownNode) -> SafeString:
         cells.append(_quiet(_("not measured")))
     cells += map(_quiet, node.sources)
     if node.open:
-        cells.append(_quiet(f"{node.open.get_state_display()}: {node.open.get_cause_display()}"))
+        cells.append(_quiet(with_label(node.open.get_state_display(), node.open.get_cause_display())))
     return SafeString("\n".join(cells))
 
 

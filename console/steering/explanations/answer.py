@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
+from console.core.saying import set_in_type, with_aside
 from console.core.templatetags.ui import ago_words
 
 
@@ -57,9 +58,17 @@ class AnswerLine:
     text: str
     at: datetime | None = None
 
+    def __post_init__(self) -> None:
+        """It may have been put together from names and words."""
+        object.__setattr__(self, "text", set_in_type(self.text))
+
     def spoken(self, now: datetime) -> str:
         """The sentence with its moment: `It was stopped. (2 min ago, 14:02:31)`."""
-        return f"{self.text} ({moment_words(self.at, now)})" if self.at else self.text
+        if self.at is None:
+            return self.text
+        return set_in_type(
+            with_aside(self.text.removesuffix("\N{FULLWIDTH COLON}"), moment_words(self.at, now))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +80,10 @@ class AnswerPart:
     lines: tuple[AnswerLine, ...] = ()
     plan: int | None = None
     asks: str = ""
+
+    def __post_init__(self) -> None:
+        """Put together, as a line is."""
+        object.__setattr__(self, "headline", set_in_type(self.headline))
 
     @property
     def question(self) -> str:

@@ -60,7 +60,7 @@ def level_in_line(row: Job, mode: Mode) -> str:
 
 
 def _level(level: int | None, name: str) -> str:
-    return clean(name) if level is not None else _("no level")
+    return clean(name) if level is not None else _("unconfigured")
 
 
 def _ranked(row: Job, mode: Mode) -> str:

@@ -1,6 +1,6 @@
 """The rows of a table of plans. They are written here and not in a template: every page that watches has them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from django import template
@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 from console.core.markup import job_address, link_to, text
+from console.core.saying import in_a_row, with_aside
 from console.core.saying import say_again as _
 from console.core.templatetags.ui import ago, said, state
 from console.steering.models import Plan, PlanKind, PlanState
@@ -54,13 +55,17 @@ def _stops(plan: Plan, jobs: str) -> Iterator[str]:
     if plan.kind == PlanKind.GROW or not plan.victims:
         yield _without_stops(plan.kind)
     else:
-        yield ", ".join(
-            f'<a href="{text(job_address(jobs, str(victim["job"])))}" title="{text(str(victim.get("name", "")))} '
-            f'({text(str(victim.get("user", "")))})">{text(str(victim["job"]))}</a>'
+        yield in_a_row(
+            f'<a href="{text(job_address(jobs, str(victim["job"])))}" title="{text(_who(victim))}">'
+            f"{text(str(victim['job']))}</a>"
             for victim in plan.victims[:NAMED]
         )
     if len(plan.victims) > NAMED:
         yield " " + text(_("of %(n)s")) % {"n": len(plan.victims)}
+
+
+def _who(victim: Mapping[str, object]) -> str:
+    return with_aside(victim.get("name", ""), victim.get("user", ""))
 
 
 def _without_stops(kind: str) -> str:

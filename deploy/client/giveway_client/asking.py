@@ -13,7 +13,7 @@ from giveway_client.client import Giveway
 from giveway_client.errors import GivewayError
 from giveway_client.kept import Login, console, keep, read_kept, read_kept_or_nothing
 from giveway_client.records import Job, moment
-from giveway_client.show import ago, as_json, shown, table, wrap
+from giveway_client.show import as_json, shown, table, with_age, wrap
 from giveway_client.transport import api_address
 from giveway_client.words import _, coded, in_a_row, used
 
@@ -36,7 +36,7 @@ def why(options: argparse.Namespace) -> None:
         print()
         print(wrap(part["headline"]))
         for line in part["lines"]:
-            print(wrap(line["text"] + ago(moment(line["at"]), answer.now), "  - ", "    "))
+            print(wrap(with_age(line["text"], moment(line["at"]), answer.now), "  - ", "    "))
 
 
 def _job(told: dict[str, Any]) -> str:

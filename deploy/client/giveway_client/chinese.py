@@ -58,7 +58,7 @@ SENTENCES: dict[str, str] = {
     "%(job)s starts %(when)s": "%(job)s 预计启动：%(when)s",
     "It would start %(when)s": "预计启动：%(when)s",
     "a time that is not in sight": "尚无法预计的时间",
-    "90 %% sure: between %(low)s and %(high)s": "90 %% 的把握：在 %(low)s 与 %(high)s 之间",
+    "90 %% sure: between %(low)s and %(high)s": "90%% 的把握：在 %(low)s 与 %(high)s 之间",
     "It waits for the end of %(jobs)s": "等待这些作业结束：%(jobs)s",
     "With %(n)s nodes: %(when)s": "如果只用 %(n)s 个节点：%(when)s",
     "With a limit of %(limit)s: %(when)s": "如果时限为 %(limit)s：%(when)s",
@@ -80,7 +80,7 @@ SENTENCES: dict[str, str] = {
         "--time：%(text)s 不是时间。请按 sbatch 的写法：90、2:00:00、1-12。"
     ),
     # --- steering
-    "The latest plans: who was, or would be, stopped for whom.": "最近的计划：为谁停止了（或将停止）谁。",
+    "The latest plans: who was, or would be, stopped for whom.": "最近的计划：为哪些作业停止了（或将停止）哪些作业。",
     "No plans.": "没有计划。",
     "PLAN": "计划",
     "FOR": "为作业",
@@ -90,7 +90,7 @@ SENTENCES: dict[str, str] = {
     ),
     "Plan %(id)s in %(partition)s: %(state)s": "分区 %(partition)s 的计划 %(id)s：%(state)s",
     "Decided by %(who)s: %(reason)s": "由 %(who)s 决定：%(reason)s",
-    "since it was opened: ": "打开以来的变化：",
+    "since it was opened: ": "提出以来的变化：",
     "%(how)s %(job)s %(name)s (%(user)s)": "%(how)s %(job)s %(name)s（%(user)s）",
     "%(how)s %(job)s %(name)s (%(user)s, ran %(ran)s)": (
         "%(how)s %(job)s %(name)s（%(user)s，已运行 %(ran)s）"
@@ -148,7 +148,7 @@ SENTENCES: dict[str, str] = {
     "A question about the last days that was asked before: how far it is, or its answer.": (
         "此前提出的关于过去几天的推演：进度或结果。"
     ),
-    "%(done)s of %(total)s looks": "%(total)s 次观察中的 %(done)s 次",
+    "%(done)s of %(total)s looks": "%(total)s 次观测中的 %(done)s 次",
     "It goes on; see: giveway study %(id)s": "推演仍在继续；查看：giveway study %(id)s",
     "Nothing changes for the jobs that are there now.": "对现有的作业没有任何变化。",
     "%(partition)s (%(mode)s)": "%(partition)s（%(mode)s）",
@@ -160,12 +160,12 @@ SENTENCES: dict[str, str] = {
     ),
     "Study %(id)s: %(state)s. %(fault)s": "推演 %(id)s：%(state)s。%(fault)s",
     "Study %(id)s: %(state)s, %(done)s of %(total)s looks. %(fault)s": (
-        "推演 %(id)s：%(state)s，已完成 %(total)s 次观察中的 %(done)s 次。%(fault)s"
+        "推演 %(id)s：%(state)s，已完成 %(total)s 次观测中的 %(done)s 次。%(fault)s"
     ),
     "The change touches no partition.": "这项修改不涉及任何分区。",
     "study %(id)s is %(state)s": "推演 %(id)s：%(state)s",
     "%(partitions)s: %(used)s of %(looks)s recorded looks, %(since)s to %(until)s UTC": (
-        "%(partitions)s：用了 %(looks)s 次记录的观察中的 %(used)s 次，%(since)s 至 %(until)s UTC"
+        "%(partitions)s：用了 %(looks)s 次记录的观测中的 %(used)s 次，%(since)s 至 %(until)s UTC"
     ),
     "together": "合计",
     "DAY": "日期",
@@ -236,7 +236,7 @@ SENTENCES: dict[str, str] = {
     "also those that ended within the last days": "也包括最近几天结束的",
     "of this user only": "仅此用户",
     "the console's address (or GIVEWAY_URL)": "控制台地址（或 GIVEWAY_URL）",
-    "your user name there": "你在那里的用户名",
+    "your user name there": "您在那里的用户名",
     "read the password from standard input": "从标准输入读取密码",
     "send the password without encryption": "不加密发送密码",
     "what was saved: epoch=10": "保存了什么：epoch=10",
@@ -254,11 +254,11 @@ SENTENCES: dict[str, str] = {
         "proposed（已提出）、executing（执行中）、verified（已完成）、undone（已撤销）……"
     ),
     "how many at most (20)": "最多多少个（20）",
-    "why; it stands in the audit log": "原因；会写入审计日志",
+    "why; it stands in the audit log": "理由；会写入审计日志",
     "only if it is still what `giveway plan` showed": "仅当它仍与 `giveway plan` 显示的一致",
     "do not ask": "不询问",
     "everything": "全部分区",
-    "why, if you like to say": "原因（可不填）",
+    "why, if you like to say": "理由（可不填）",
     "What a change would do, before it is made.": "在修改之前，看它会带来什么。",
     "a draft of it, by its number": "它的某个草稿，用编号",
     "over the last days: waits for the worker": "过去几天：等待工作进程算完",

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from typing import Any, NoReturn
 
 from giveway_client import asking, completion, starting, steering, supposing
 from giveway_client.errors import GivewayError
 from giveway_client.show import shown
-from giveway_client.words import ENGLISH, _, language_of, use
+from giveway_client.words import CHINESE, ENGLISH, _, language_of, use, used
 
 INTERRUPTED = 130
+_HEADING = re.compile(r"^([\u4e00-\u9fff]+):$", re.MULTILINE)
 
 
 class Parser(argparse.ArgumentParser):
     """Errors are one line here too."""
+
+    def format_help(self) -> str:
+        """With the mark of the language behind the headings, which `argparse` ends in a colon by itself."""
+        said = super().format_help()
+        return _HEADING.sub("\\1\N{FULLWIDTH COLON}", said) if used() == CHINESE else said
 
     def error(self, message: str) -> NoReturn:
         said = _("giveway: %(message)s (giveway --help tells more)") % {"message": shown(message)}

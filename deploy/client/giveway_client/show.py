@@ -70,6 +70,11 @@ def ago(at: datetime | None, now: datetime) -> str:
     return f"（{age}，{exact}）" if used() == CHINESE else f" ({age}, {exact})"
 
 
+def with_age(text: str, at: datetime | None, now: datetime) -> str:
+    """A line of an answer with its moment: what ends in a colon where the moment follows at once loses it."""
+    return text.rstrip("\N{FULLWIDTH COLON}") + ago(at, now) if at else text
+
+
 def then(at: datetime, now: datetime) -> str:
     """`in 2 min (14:02:31)`, the same as a part of a sentence."""
     age, exact = _age(at, now), _exact(at, now)
