@@ -35,6 +35,8 @@ _CHOICES = frozenset(_WIDGETS.format(name) for name in ("checkbox_option", "radi
 _FIELD = "django/forms/field.html"
 _ERRORS = frozenset({"django/forms/errors/list/default.html", "django/forms/errors/list/ul.html"})
 _UNSTYLED = frozenset({"checkbox", "radio", "hidden"})
+_AS_TYPED = {"autocapitalize": "none", "autocorrect": "off"}
+"""A line of a form is a name, a pattern or a code: no phone writes it large or mends it."""
 
 
 class Renderer(TemplatesSetting):
@@ -111,7 +113,17 @@ def _of_input(widget: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield "value", _written(widget["value"])
     if widget["type"] not in _UNSTYLED and not widget["attrs"].get("class"):
         yield "class", "form-control"
+    yield from _on_a_phone(widget).items()
     yield from widget["attrs"].items()
+
+
+def _on_a_phone(widget: Mapping[str, Any]) -> Mapping[str, str]:
+    """What its keyboard should be and do, where the field does not say so itself."""
+    attributes = widget["attrs"]
+    if widget["type"] == "text":
+        return {name: value for name, value in _AS_TYPED.items() if name not in attributes}
+    whole = widget["type"] == "number" and not {"step", "inputmode"} & attributes.keys()
+    return {"inputmode": "numeric"} if whole else {}
 
 
 def _of_select(widget: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -1,8 +1,8 @@
-/* On a phone the rows of a table are cards (parts.css): each cell then says under which head it stands. */
+/* On a phone the rows of a table are cards (phone.css): each cell then says under which head it stands. */
 (function () {
   "use strict";
 
-  const phone = matchMedia("(max-width: 30rem)");
+  const phone = matchMedia("(max-width: 30rem), (pointer: coarse) and (max-width: 60rem)");
   const TABLES = ".scroll.phone-cards > .table";
 
   function name(table) {

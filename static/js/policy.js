@@ -21,7 +21,7 @@
     before = form ? written(form) : null;
   }
 
-  /* On a phone the bar is folded (css/parts.css): what changes unfolds all of it, and so does a field that is wrong. */
+  /* On a phone the bar is folded (css/phone.css): what changes unfolds all of it, and so does a field that is wrong. */
   let unfolded = false;
   function foldBar(folded) {
     const bar = doc.querySelector(".save-bar");

@@ -33,7 +33,6 @@ FINGER = 43.5
 TOUCHED = "a, button, select, summary, textarea, input:not([type=hidden]), [role=button]"
 TOO_SMALL = """([touched, finger]) => [...document.querySelectorAll(touched)].filter(e => {
     if (!e.checkVisibility({opacityProperty: true, visibilityProperty: true}) || e.closest('.skip, svg')) return false
-    if (e.closest('.node-jobs')) return false
     const box = e.getBoundingClientRect()
     if (box.width < 2 || box.height < 2) return false
     const within = e.parentElement.textContent.trim() !== e.textContent.trim()
@@ -43,9 +42,13 @@ TOO_SMALL = """([touched, finger]) => [...document.querySelectorAll(touched)].fi
 }).slice(0, 3).map(e => `${e.parentElement.tagName}.${e.parentElement.className} > ${e.outerHTML.slice(0, 120)}`)"""
 """But for links within a sentence, and for marks of a picture, which a list or a table has, too."""
 ASIDE = """() => [...document.querySelectorAll('main .scroll')].filter(e => e.scrollWidth > e.clientWidth + 1
-    && e.checkVisibility() && !e.querySelector(':scope > :is(svg, .sides)')).slice(0, 3)
+    && e.checkVisibility() && !e.querySelector(':scope > svg[width]')).slice(0, 3)
     .map(e => `${e.scrollWidth - e.clientWidth} px aside: ${e.textContent.trim().slice(0, 80)}`)"""
-"""But for plots, and a document on two sides."""
+"""But for plots that are drawn as large as they are."""
+ZOOMED = """() => [...document.querySelectorAll('input, select, textarea')]
+    .filter(e => e.checkVisibility() && !e.matches('[type=checkbox], [type=radio], [type=file]')
+        && parseFloat(getComputedStyle(e).fontSize) < 16).slice(0, 3).map(e => e.outerHTML.slice(0, 120))"""
+"""Fields on which a phone zooms in as soon as one writes in them: their letters are smaller than 16 pixels."""
 
 
 IDLE_MS = 15_000
@@ -60,11 +63,12 @@ def at_rest(page: Page) -> None:
 
 
 def awkward(page: Page) -> list[str]:
-    """What a finger hardly finds on the page, and what is read by scrolling sideways only."""
+    """What a finger hardly finds on the page, what zooms in, and what is read by scrolling sideways only."""
     small = [
         f"{page.url} is too small to touch: {what}" for what in page.evaluate(TOO_SMALL, [TOUCHED, FINGER])
     ]
-    return small + [f"{page.url} {what}" for what in page.evaluate(ASIDE)]
+    zoomed = [f"{page.url} zooms in on {what}" for what in page.evaluate(ZOOMED)]
+    return small + zoomed + [f"{page.url} {what}" for what in page.evaluate(ASIDE)]
 
 
 def faults(page: Page, impacts: set[str] = GRAVE) -> list[str]:

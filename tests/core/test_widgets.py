@@ -8,7 +8,7 @@ from django import forms
 from django.forms.renderers import TemplatesSetting
 from django.forms.widgets import ChoiceWidget
 
-from console.core.fields import WholeField
+from console.core.fields import NamesField, NumberField, ReasonField, WholeField
 from console.core.widgets import Renderer
 
 HOSTILE = "\"><script>'&"
@@ -32,8 +32,10 @@ SHOWN: list[tuple[forms.Widget, Any]] = [
 
 
 def tokens(html: str) -> list[str]:
-    """Elements and texts, without the space between them and without the classes of our style sheet."""
-    html = re.sub(r'class="form-(select|control)"', "", html)
+    """Elements and texts, without the space between them and without what our style sheet and phones need."""
+    html = re.sub(
+        r'class="form-(select|control)"|autocapitalize="none"|autocorrect="off"|inputmode="numeric"', "", html
+    )
     html = re.sub(r"\s+", " ", html).replace(" >", ">")
     return [part.strip() for part in re.split(r"(<[^>]*>)", html) if part.strip()]
 
@@ -63,6 +65,27 @@ def test_an_own_style_takes_the_place_of_the_usual_one() -> None:
     usual = forms.TextInput().render("a", "", renderer=Renderer())
     assert 'class="own"' in own and "form-select" not in own
     assert 'class="form-control"' in usual
+
+
+class Phoned(forms.Form):
+    """What people type on a phone."""
+
+    user = forms.CharField()
+    members = NamesField()
+    jobs = WholeField()
+    hours = NumberField()
+    reason = ReasonField()
+    told = forms.CharField(widget=forms.TextInput(attrs={"autocapitalize": "sentences"}))
+
+
+def test_a_phone_leaves_names_as_they_are_typed_and_shows_the_right_keys() -> None:
+    form = Phoned(renderer=Renderer())
+    said = {name: str(form[name]) for name in form.fields}
+    as_typed = 'autocapitalize="none" autocorrect="off"'
+    assert {name for name in said if as_typed in said[name]} == {"user", "members"}
+    assert 'inputmode="numeric"' in said["jobs"]
+    assert 'inputmode="decimal"' in said["hours"] and "numeric" not in said["hours"]
+    assert said["told"].count("autocapitalize") == 1
 
 
 class Asked(forms.Form):

@@ -26,6 +26,7 @@ ACTS = (
     "hover",
     "press",
     "select_option",
+    "tap",
     "type",
     "uncheck",
 )
