@@ -5,7 +5,7 @@ which the mirror writes with all that a bar shows of it; the end of a run by whe
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -97,6 +97,12 @@ def read_ends(cluster: int) -> Mapping[str, SaidEnd]:
         _ends.clear()
     _ends[cluster] = kept
     return kept.by_job
+
+
+def ends_of(cluster: int, jobs: Iterable[str]) -> dict[str, SaidEnd]:
+    """The same of a few jobs."""
+    rows = JobForecast.objects.filter(cluster=cluster, ended_at=None, renewed__isnull=False)
+    return _said(rows.filter(job_id__in=list(jobs)).order_by("submit"))
 
 
 def _merged(

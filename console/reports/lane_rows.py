@@ -1,9 +1,9 @@
 """What the lanes of a partition are drawn from: few columns of thousands of rows, and no models."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import starmap
+from itertools import islice, starmap
 from typing import NamedTuple, TypeVar
 
 from django.db.models import Model, Q, QuerySet, TextField, Value
@@ -13,6 +13,7 @@ from console.cluster.models import Job, JobPhase, JobRun
 from console.forecasts.models import JobForecast
 from console.partitions.models import Partition
 from console.reports.lane_kept import HeldRow, held_columns, read_held
+from console.reports.lane_part import perhaps_on
 from console.reports.lane_window import MOST_BARS, LaneWindow
 from console.starts.left import SaidOfRun
 from console.starts.models import ExpectedStart
@@ -51,16 +52,33 @@ class LaneJob(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where and when; `places`: the lane of each node."""
+    """Where and when; `places`: the lane of each node. `first`: only what is on the first so many lanes is wanted."""
 
     partition: Partition
     policy: PartitionPolicy
     window: LaneWindow
     places: Mapping[str, int]
+    first: int | None = None
 
     def lanes(self, nodes: Iterable[str]) -> tuple[int, ...]:
-        """The lanes of those nodes that are the partition's."""
-        return tuple(sorted(self.places[node] for node in nodes if node in self.places))
+        """The lanes of those nodes that are the partition's; none where none of them is wanted."""
+        found = tuple(sorted(self.places[node] for node in nodes if node in self.places))
+        return () if self.first is not None and (not found or found[0] >= self.first) else found
+
+    @property
+    def is_part(self) -> bool:
+        """Whether lanes are left out."""
+        return self.first is not None
+
+    @property
+    def wanted(self) -> list[str]:
+        """The nodes of the first lanes."""
+        return list(islice(self.places, self.first))
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """By which what is made for one look is kept for the next one."""
+        return (self.partition.pk, self.policy.mode, self.first)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -77,11 +95,21 @@ class Place:
 def held_rows(place: Place) -> tuple[list[HeldRow], int]:
     """Of the jobs that hold nodes, and how many are left out."""
     rows = place.jobs.filter(phase__in=HELD, start__gt=0, start__lt=place.window.end)
-    every = read_held((place.partition.pk, place.columns), rows, place.columns, MOST_BARS)
+    if place.is_part:
+        return _held_on(place, rows), 0
+    every = read_held((place.partition.pk, place.columns, False), rows, place.columns, MOST_BARS)
     if every is not None:
         return every, 0
     # Putting thousands in order takes as long as reading them: it is done where some are to be left out.
     return _bounded(held_columns(rows, place.columns).order_by("-start", "job_id"))
+
+
+def _held_on(place: Place, rows: QuerySet[Job]) -> list[HeldRow]:
+    """Of some nodes. Who is on several may be on one of these."""
+    several = read_held(
+        (place.partition.pk, place.columns, True), rows.filter(on_node=""), place.columns, MOST_BARS
+    )
+    return [*held_columns(rows.filter(on_node__in=place.wanted), place.columns), *(several or ())]
 
 
 class RunOver(NamedTuple):
@@ -96,7 +124,11 @@ class RunOver(NamedTuple):
 
 def runs_over(place: Place) -> tuple[list[RunOver], int]:
     """The runs of the window that are over, and how many are left out."""
-    rows = _over(place).filter(job_id__in=place.jobs.values("job_id"))
+    rows = _over(place)
+    if (
+        not place.is_part
+    ):  # else the few there are will be looked for among the partition's jobs, by `jobs_of`
+        rows = rows.filter(job_id__in=place.jobs.values("job_id"))
     told = rows.values_list("job_id", "start", "restarts", "ended", Cast("nodes", TextField()))
     found, left_out = _bounded(told.order_by("-ended", "job_id"))
     return list(starmap(RunOver, found)), left_out
@@ -104,9 +136,10 @@ def runs_over(place: Place) -> tuple[list[RunOver], int]:
 
 def _over(place: Place) -> QuerySet[JobRun]:
     window = place.window
-    return JobRun.objects.filter(
+    rows = JobRun.objects.filter(
         cluster=place.partition.cluster_id, ended__gte=window.start, start__lt=window.end
     )
+    return perhaps_on(rows, place.wanted) if place.is_part else rows
 
 
 def _bounded(rows: QuerySet[M, R]) -> tuple[list[R], int]:
@@ -133,6 +166,8 @@ def expected_rows(place: Place) -> list[StartSaid]:
         gone_at=None,
         p50__lt=place.window.end,
     )
+    if place.is_part:
+        rows = perhaps_on(rows, place.wanted)
     told = rows.values_list("job_id", "p50", "low", "high", Cast("nodes", TextField()))
     return list(starmap(StartSaid, told.order_by("submit")[:MOST_BARS]))
 
