@@ -1,17 +1,17 @@
 """The bars of a partition's lanes: runs that are over, runs, starts that are expected, room that is set aside."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from console.cluster.models import JobPhase
 from console.reports.lane_bar import FORECAST, KEPT, KNOWN, OVER, LaneBar, bar_of
 from console.reports.lane_coming import ComingBars
-from console.reports.lane_kept import HeldRow, SaidEnd, ends_of, read_ends
 from console.reports.lane_rows import (
     LaneJob,
     Place,
     RunOver,
+    ends_said,
     expected_rows,
     held_rows,
     jobs_of,
@@ -45,7 +45,7 @@ def bars_of(place: Place, begun: Sequence[Plan]) -> LaneBars:
     coming = {plan.job_id: plan for plan in begun if plan.job_id in waiting}
     starts = {row.job_id: row for row in expected if row.job_id in waiting}
     come = ComingBars(place, RunsLeft(place.window.now, runs_said(place, waiting)))
-    found.bars += running_bars(place, held, _ends(place, held), leaving)
+    found.bars += running_bars(place, held, ends_said(place, held), leaving)
     found.bars += [
         bar for run in over if run.job_id in jobs and (bar := _ended(place, run, jobs[run.job_id]))
     ]
@@ -59,11 +59,6 @@ def bars_of(place: Place, begun: Sequence[Plan]) -> LaneBars:
         bar for row in kept if row.job_id in waiting and (bar := _kept(place, row, waiting[row.job_id]))
     ]
     return found
-
-
-def _ends(place: Place, held: Sequence[HeldRow]) -> Mapping[str, SaidEnd]:
-    cluster = place.partition.cluster_id
-    return ends_of(cluster, [row[0] for row in held]) if place.is_part else read_ends(cluster)
 
 
 def _ended(place: Place, run: RunOver, job: LaneJob) -> LaneBar | None:

@@ -5,7 +5,7 @@ which the mirror writes with all that a bar shows of it; the end of a run by whe
 """
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -99,10 +99,11 @@ def read_ends(cluster: int) -> Mapping[str, SaidEnd]:
     return kept.by_job
 
 
-def ends_of(cluster: int, jobs: Iterable[str]) -> dict[str, SaidEnd]:
-    """The same of a few jobs."""
-    rows = JobForecast.objects.filter(cluster=cluster, ended_at=None, renewed__isnull=False)
-    return _said(rows.filter(job_id__in=list(jobs)).order_by("submit"))
+def said_ends(cluster: int) -> QuerySet[JobForecast, Any]:
+    """The fields of `SaidEnd`, to be asked for of a few jobs."""
+    return _columns(
+        JobForecast.objects.filter(cluster=cluster, ended_at=None, renewed__isnull=False).order_by("submit")
+    )
 
 
 def _merged(
@@ -119,8 +120,11 @@ def _merged(
 
 
 def _said(rows: QuerySet[JobForecast]) -> dict[str, SaidEnd]:
-    told = rows.values_list("job_id", "submit", "start", "end_low", "end_p50", "end_high")
-    return {row[0]: SaidEnd(*row) for row in told}
+    return {row[0]: SaidEnd(*row) for row in _columns(rows)}
+
+
+def _columns(rows: QuerySet[JobForecast]) -> QuerySet[JobForecast, Any]:
+    return rows.values_list("job_id", "submit", "start", "end_low", "end_p50", "end_high")
 
 
 on_forgetting(_held.clear)

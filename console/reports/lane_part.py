@@ -37,5 +37,5 @@ def lanes_of_rows(lanes: Sequence[_Lane], rows: int) -> int | None:
 def perhaps_on(rows: QuerySet[M], names: Iterable[str]) -> QuerySet[M]:
     """Of rows with a list of `nodes`, as JSON, those that are on one of these alone, and all that are on several."""
     alone = {json.dumps([name], ensure_ascii=is_plain) for name in names for is_plain in (True, False)}
-    told = rows.annotate(nodes_text=Cast("nodes", TextField()))
+    told = rows.alias(nodes_text=Cast("nodes", TextField()))
     return told.filter(Q(nodes_text__in=alone) | Q(nodes_text__contains=","))

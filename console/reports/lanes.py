@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.translation import get_language
 
 from console.cluster.selectors import SeenNode, seen_nodes
-from console.core import clock, saying
+from console.core import clock, kept_queries, saying
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.reports.lane_bar import LaneBar
@@ -102,14 +102,7 @@ def read_lanes(partition: Partition, window: LaneWindow, rows: int | None = None
     """
     policy = policy_of(partition)
     lanes = _lanes(partition)
-    begun = list(
-        Plan.objects.filter(
-            cluster=partition.cluster_id,
-            partition=partition.name,
-            state__in=BEGUN_STATES,
-            kind=PlanKind.PREEMPT,
-        ).only("id", "job_id", "job_name", "user", "placement", "victims")
-    )
+    begun = kept_queries.rows(_begun, partition.cluster_id, partition.name)
     first = None if rows is None else lanes_of_rows(lanes, rows)
     places = {lane.name: number for number, lane in enumerate(lanes)}
     found = bars_of(Place(partition, policy, window, places, first), begun)
@@ -125,6 +118,14 @@ def read_lanes(partition: Partition, window: LaneWindow, rows: int | None = None
         unplaced=found.unplaced,
         of_lanes=first,
     )
+
+
+def _begun(cluster: int, partition: str) -> QuerySet[Plan]:
+    """The plans that make room and are under way."""
+    rows = Plan.objects.filter(
+        cluster=cluster, partition=partition, state__in=BEGUN_STATES, kind=PlanKind.PREEMPT
+    )
+    return rows.only("id", "job_id", "job_name", "user", "placement", "victims")
 
 
 def _lanes(partition: Partition) -> list[Lane]:
