@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 from django.db.models import Model, Q, QuerySet, TextField
 from django.db.models.functions import Cast
@@ -38,4 +38,4 @@ def perhaps_on(rows: QuerySet[M], names: Iterable[str]) -> QuerySet[M]:
     """Of rows with a list of `nodes`, as JSON, those that are on one of these alone, and all that are on several."""
     alone = {json.dumps([name], ensure_ascii=is_plain) for name in names for is_plain in (True, False)}
     told = rows.alias(nodes_text=Cast("nodes", TextField()))
-    return told.filter(Q(nodes_text__in=alone) | Q(nodes_text__contains=","))
+    return cast("QuerySet[M]", told.filter(Q(nodes_text__in=alone) | Q(nodes_text__contains=",")))

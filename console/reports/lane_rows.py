@@ -57,7 +57,7 @@ def _nodes_of(alloc: str) -> tuple[str, ...]:
     return tuple(json.loads(alloc or "{}"))
 
 
-class Asked(NamedTuple):
+class LanesAsked(NamedTuple):
     """What queries hang on. `names`: the nodes of some lanes, None for all; `columns`: the first fields of `LaneJob`,
     as the database has them; `start` and `end` of the window."""
 
@@ -115,11 +115,11 @@ class Place:
         return self.first is not None
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> LanesAsked:
         """What queries hang on."""
         by_user = self.policy.mode in {Mode.USER, Mode.USER_THEN_TASK}
         level = "user_level" if by_user else "task_level"
-        return Asked(
+        return LanesAsked(
             self.partition.cluster_id,
             self.partition.name,
             tuple(islice(self.places, self.first)) if self.is_part else None,
@@ -128,7 +128,7 @@ class Place:
             self.window.end,
         )
 
-    def read(self, build: Callable[[Asked], QuerySet[Any, R]]) -> list[R]:
+    def read(self, build: Callable[[LanesAsked], QuerySet[Any, R]]) -> list[R]:
         """The rows of a query that hangs on what is asked. That of some lanes is the same for minutes, and for all who
         open the page; to make it would take longer than to answer it."""
         asked = self.asked
@@ -152,14 +152,14 @@ def held_rows(place: Place) -> tuple[list[HeldRow], int]:
     return _bounded(held_columns(asked.held, asked.columns).order_by("-start", "job_id"))
 
 
-def _held_on(place: Place, asked: Asked) -> list[HeldRow]:
+def _held_on(place: Place, asked: LanesAsked) -> list[HeldRow]:
     """Of some nodes: who is on one alone, and of those on several who is on one of these."""
     rows = asked._replace(names=None).held.filter(on_node="")
     several = read_held((place.partition.pk, asked.columns, True), rows, asked.columns, MOST_BARS) or ()
     return place.read(_alone) + [row for row in several if place.lanes(_nodes_of(row[-1]))]
 
 
-def _alone(asked: Asked) -> QuerySet[Job, HeldRow]:
+def _alone(asked: LanesAsked) -> QuerySet[Job, HeldRow]:
     return held_columns(asked.held, asked.columns)
 
 
@@ -172,7 +172,7 @@ def ends_said(place: Place, held: Iterable[HeldRow]) -> Mapping[str, SaidEnd]:
     return {row[0]: SaidEnd(*row) for row in [*place.read(_ends_alone), *told]}
 
 
-def _ends_alone(asked: Asked) -> QuerySet[JobForecast, Any]:
+def _ends_alone(asked: LanesAsked) -> QuerySet[JobForecast, Any]:
     return said_ends(asked.cluster).filter(job_id__in=asked.held.values("job_id"))
 
 
@@ -195,7 +195,7 @@ def runs_over(place: Place) -> tuple[list[RunOver], int]:
     return list(starmap(RunOver, found)), left_out
 
 
-def _over_columns(asked: Asked) -> QuerySet[JobRun, Any]:
+def _over_columns(asked: LanesAsked) -> QuerySet[JobRun, Any]:
     told = asked.over.values_list("job_id", "start", "restarts", "ended", Cast("nodes", TextField()))
     return told.order_by("-ended", "job_id")
 
@@ -221,7 +221,7 @@ def expected_rows(place: Place) -> list[StartSaid]:
     return list(starmap(StartSaid, place.read(_expected_columns)))
 
 
-def _expected_columns(asked: Asked) -> QuerySet[ExpectedStart, Any]:
+def _expected_columns(asked: LanesAsked) -> QuerySet[ExpectedStart, Any]:
     told = asked.expected.values_list("job_id", "p50", "low", "high", Cast("nodes", TextField()))
     return told.order_by("submit")[:MOST_BARS]
 
@@ -234,7 +234,7 @@ def runs_said(place: Place, jobs: Iterable[str]) -> dict[str, SaidOfRun]:
 
 
 def kept_rows(place: Place) -> list[KeptPlace]:
-    """Asked for only where the policy has nodes kept."""
+    """LanesAsked for only where the policy has nodes kept."""
     if place.policy.dispatch is not Dispatch.MANAGED:
         return []
     kept = KeptPlace.objects.filter(cluster=place.partition.cluster_id, partition=place.partition.name)
