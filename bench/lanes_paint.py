@@ -3,9 +3,9 @@
 The data of `bench.web` (10,000 jobs on 1,313 nodes), the console's own gunicorn, and Chromium, which is found as the
 browser's tests find it. The partition's page is opened again and again in a window that has nothing kept; from the
 second time on, it counts. A change of the cluster comes before each. Prints a Markdown table in milliseconds, as the
-browser's own clock has them: from navigation to the page's last byte, to its first contentful paint, to the lanes'
-last byte and to the moment when the canvas was first drawn; and the last two's difference. The last column is how long
-the page's own thread was busy until then.
+browser's own clock has them: from navigation to the page's last byte, to its first contentful paint, to the last byte
+of the first lanes and to the moment when the canvas was first drawn; the last two's difference; and until the frame
+with it was made. The last column is how long the page's own thread was busy until all that was measured.
 
 `--against`: another checkout of Giveway (`git worktree add`), of which each opening is measured in turns with it.
 `--home`: a folder that an earlier run has filled, and is filled if it is not there; else it is made and taken away.
@@ -24,18 +24,28 @@ from bench.web import ROOT, prepare, server, session_of
 DRAWN = """
 new MutationObserver((_, observer) => {
   const lanes = document.querySelector("#lanes[data-from]");
-  if (lanes) { window.drawnAt = performance.now(); observer.disconnect(); }
+  if (!lanes) return;
+  window.drawnAt = performance.now();
+  observer.disconnect();
+  requestAnimationFrame(() => setTimeout(() => {
+    window.shownAt = performance.now();
+    document.documentElement.dataset.shown = "";
+  }));
 }).observe(document, { subtree: true, attributes: true, attributeFilter: ["data-from"] });
 """
-"""The chart says what it shows right after it has drawn it: then the canvas is on the next frame."""
+"""The chart says what it shows right after it has drawn it: then the canvas is on the next frame, which has been made
+when what waits for it has its turn."""
 TIMES = """() => {
   const page = performance.getEntriesByType("navigation")[0];
   const paint = performance.getEntriesByName("first-contentful-paint")[0];
   const lanes = performance.getEntriesByType("resource").find((each) => each.name.includes("/lanes/?"));
   return [page.responseEnd, paint.startTime, lanes.startTime, lanes.responseEnd, window.drawnAt,
-    window.drawnAt - lanes.responseEnd];
+    window.drawnAt - lanes.responseEnd, window.shownAt];
 }"""
-COLUMNS = ("page", "first paint", "lanes asked", "lanes' answer", "drawn", "drawn after the answer", "busy")
+COLUMNS = (
+    *("page", "first paint", "lanes asked", "lanes' answer", "drawn"),
+    *("drawn after the answer", "frame made", "busy"),
+)
 
 
 def once(browser: Any, address: str, session: str) -> list[float]:
@@ -47,7 +57,7 @@ def once(browser: Any, address: str, session: str) -> list[float]:
     devtools = context.new_cdp_session(page)
     devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
     page.goto(f"{address}/partitions/x/")
-    page.wait_for_selector("#lanes[data-from]")
+    page.wait_for_selector("html[data-shown]")
     metrics = {each["name"]: each["value"] for each in devtools.send("Performance.getMetrics")["metrics"]}
     times: list[float] = page.evaluate(TIMES)
     context.close()

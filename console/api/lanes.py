@@ -29,9 +29,15 @@ SCHEMA = "giveway.lanes/1"
 FRESH_S = 5
 """An answer is good for so long, and no longer than nothing has changed."""
 LONGEST_EPOCH = 12
-ENDS = [
+MOST_ROWS = 1000
+ASKED = [
     OpenApiParameter("from", OpenApiTypes.INT64, description="Epoch seconds; half an hour ago unless told."),
     OpenApiParameter("to", OpenApiTypes.INT64, description="Epoch seconds; in half an hour unless told."),
+    OpenApiParameter(
+        "rows",
+        OpenApiTypes.INT64,
+        description="Of more than 64 nodes only what is on those in the chart's first so many rows.",
+    ),
 ]
 
 
@@ -99,11 +105,12 @@ class LanesSerializer(DataclassSerializer):
     """All that the chart draws. Moments are epoch seconds."""
 
     dataclass = Lanes
-    only = ("levels", "left_out", "unplaced")
+    only = ("levels", "left_out", "unplaced", "of_lanes")
     told: ClassVar = {
         "levels": "Names, the highest first.",
         "left_out": "Runs beyond the bound; the latest are kept.",
         "unplaced": "Jobs that are expected within the time, but not known where.",
+        "of_lanes": "Bars and marks are of the first so many lanes only, by `rows`; null: of all.",
     }
     schema = serializers.ChoiceField(choices=[SCHEMA])
     partition = serializers.CharField()
@@ -122,7 +129,7 @@ class PartitionLanes(PartitionReport):
     """Who ran, runs and is expected on which node; compressed, for it is large and is polled."""
 
     permission = Permission.PARTITION_VIEW
-    parameters: ClassVar = frozenset({"from", "to"})
+    parameters: ClassVar = frozenset({"from", "to", "rows"})
     serializer_class = LanesSerializer
 
     @cached_property
@@ -135,10 +142,11 @@ class PartitionLanes(PartitionReport):
         while_fresh = int(clock.now().timestamp()) // FRESH_S
         return f'W/"{self.shown.pk}.{self.shown.revision_id}.{self.cluster.version}.{while_fresh}"'
 
-    @extend_schema(parameters=ENDS, responses=LanesSerializer)
+    @extend_schema(parameters=ASKED, responses=LanesSerializer)
     def get(self, request: Request, name: str) -> HttpResponse:
         """From half an hour ago to in half an hour unless told, at most eight days."""
-        return _answer(request, self.shown, read_lanes(self.shown, window_asked(request)))
+        found = read_lanes(self.shown, window_asked(request), _rows(request))
+        return _answer(request, self.shown, found)
 
 
 def window_asked(request: Request) -> LaneWindow:
@@ -147,6 +155,15 @@ def window_asked(request: Request) -> LaneWindow:
         return usual_window(_moment(request, "from"), _moment(request, "to"))
     except BadWindowError as error:
         raise ValidationError({error.key: [str(error)]}) from error
+
+
+def _rows(request: Request) -> int | None:
+    text = request.query_params.get("rows")
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < len(str(MOST_ROWS)) and int(text)):
+        raise ValidationError({"rows": [f"Must be a whole number, at least 1 and less than {MOST_ROWS}."]})
+    return int(text)
 
 
 def _moment(request: Request, key: str) -> int | None:
@@ -158,7 +175,7 @@ def _moment(request: Request, key: str) -> int | None:
     return int(text)
 
 
-_KEPT: dict[int, "_Kept"] = {}
+_KEPT: dict[tuple[int, bool], "_Kept"] = {}
 MOST_KEPT = 16
 TOGETHER = 128
 """About so many bars are compressed together."""
@@ -167,7 +184,7 @@ _LINE_ENDS = str.maketrans({"\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
 class _Kept:
-    """Of a partition what its last answer was made of: bars as JSON, and these compressed."""
+    """Of a partition what its last answer, or that of some lanes, was made of: bars as JSON, and these compressed."""
 
     def __init__(self) -> None:
         self.texts: dict[int, tuple[LaneBar, bytes]] = {}
@@ -204,7 +221,7 @@ def _answer(request: Request, partition: Partition, found: Lanes) -> HttpRespons
     """By hand: thousands of bars, each of a few plain values, of which few change from one answer to the next."""
     if len(_KEPT) >= MOST_KEPT:
         _KEPT.clear()
-    kept = _KEPT.setdefault(partition.pk, _Kept())
+    kept = _KEPT.setdefault((partition.pk, found.of_lanes is None), _Kept())
     first, *others = kept.bars(found.bars) or [b""]
     head, tail = _around(partition, found)
     lanes = kept.lanes_text(found.lanes) + b',"bars":[' + first[1:]
@@ -239,5 +256,6 @@ def _around(partition: Partition, found: Lanes) -> tuple[bytes, bytes]:
         "checkpoints": [saved._asdict() for saved in found.checkpoints],
         "left_out": found.left_out,
         "unplaced": found.unplaced,
+        "of_lanes": found.of_lanes,
     }
     return _json(before)[:-1] + b',"lanes":', b"]," + _json(after)[1:]

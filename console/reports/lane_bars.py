@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from console.cluster.models import JobPhase
 from console.reports.lane_bar import FORECAST, KEPT, KNOWN, OVER, LaneBar, bar_of
 from console.reports.lane_coming import ComingBars
-from console.reports.lane_kept import read_ends
 from console.reports.lane_rows import (
     LaneJob,
     Place,
     RunOver,
+    ends_said,
     expected_rows,
     held_rows,
     jobs_of,
@@ -45,13 +45,13 @@ def bars_of(place: Place, begun: Sequence[Plan]) -> LaneBars:
     coming = {plan.job_id: plan for plan in begun if plan.job_id in waiting}
     starts = {row.job_id: row for row in expected if row.job_id in waiting}
     come = ComingBars(place, RunsLeft(place.window.now, runs_said(place, waiting)))
-    found.bars += running_bars(place, held, read_ends(place.partition.cluster_id), leaving)
+    found.bars += running_bars(place, held, ends_said(place, held), leaving)
     found.bars += [
         bar for run in over if run.job_id in jobs and (bar := _ended(place, run, jobs[run.job_id]))
     ]
     for key in dict.fromkeys([*coming, *starts]):
         if (bar := come.bar(waiting[key], coming.get(key), starts.get(key))) is None:
-            found.unplaced += 1
+            found.unplaced += not place.is_part
         else:
             found.bars.append(bar)
     come.remember()

@@ -37,7 +37,7 @@ class ComingBars:
 
     def __init__(self, place: Place, left: RunsLeft) -> None:
         self._place, self._left = place, left
-        self._key = (place.partition.pk, place.policy.mode)
+        self._key = place.key
         places, before = _kept.get(self._key, ({}, {}))
         self._before = before if places == place.places else {}
         self._now: dict[str, _Known] = {}

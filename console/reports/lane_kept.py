@@ -99,6 +99,13 @@ def read_ends(cluster: int) -> Mapping[str, SaidEnd]:
     return kept.by_job
 
 
+def said_ends(cluster: int) -> QuerySet[JobForecast, Any]:
+    """The fields of `SaidEnd`, to be asked for of a few jobs."""
+    return _columns(
+        JobForecast.objects.filter(cluster=cluster, ended_at=None, renewed__isnull=False).order_by("submit")
+    )
+
+
 def _merged(
     known: Mapping[str, SaidEnd], closed: Mapping[str, SaidEnd], fresh: Mapping[str, SaidEnd]
 ) -> dict[str, SaidEnd]:
@@ -113,8 +120,11 @@ def _merged(
 
 
 def _said(rows: QuerySet[JobForecast]) -> dict[str, SaidEnd]:
-    told = rows.values_list("job_id", "submit", "start", "end_low", "end_p50", "end_high")
-    return {row[0]: SaidEnd(*row) for row in told}
+    return {row[0]: SaidEnd(*row) for row in _columns(rows)}
+
+
+def _columns(rows: QuerySet[JobForecast]) -> QuerySet[JobForecast, Any]:
+    return rows.values_list("job_id", "submit", "start", "end_low", "end_p50", "end_high")
 
 
 on_forgetting(_held.clear)

@@ -1,18 +1,21 @@
 """What the lanes of a partition are drawn from: few columns of thousands of rows, and no models."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import starmap
-from typing import NamedTuple, TypeVar
+from functools import lru_cache
+from itertools import islice, starmap
+from typing import Any, NamedTuple, TypeVar
 
 from django.db.models import Model, Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 
 from console.cluster.models import Job, JobPhase, JobRun
+from console.core import kept_queries
 from console.forecasts.models import JobForecast
 from console.partitions.models import Partition
-from console.reports.lane_kept import HeldRow, held_columns, read_held
+from console.reports.lane_kept import HeldRow, SaidEnd, held_columns, read_ends, read_held, said_ends
+from console.reports.lane_part import perhaps_on
 from console.reports.lane_window import MOST_BARS, LaneWindow
 from console.starts.left import SaidOfRun
 from console.starts.models import ExpectedStart
@@ -46,42 +49,131 @@ class LaneJob(NamedTuple):
     @property
     def nodes(self) -> Iterable[str]:
         """Where it is."""
-        return (self.on_node,) if self.on_node else json.loads(self.alloc or "{}")
+        return (self.on_node,) if self.on_node else _nodes_of(self.alloc)
+
+
+@lru_cache(maxsize=20_000)
+def _nodes_of(alloc: str) -> tuple[str, ...]:
+    return tuple(json.loads(alloc or "{}"))
+
+
+class LanesAsked(NamedTuple):
+    """What queries hang on. `names`: the nodes of some lanes, None for all; `columns`: the first fields of `LaneJob`,
+    as the database has them; `start` and `end` of the window."""
+
+    cluster: int
+    partition: str
+    names: tuple[str, ...] | None
+    columns: tuple[str, ...]
+    start: int
+    end: int
+
+    @property
+    def jobs(self) -> QuerySet[Job]:
+        """The jobs of the partition, in whatever phase."""
+        return Job.objects.filter(cluster=self.cluster, partition=self.partition).order_by()
+
+    @property
+    def held(self) -> QuerySet[Job]:
+        """Those that hold nodes; of some lanes those that hold one alone."""
+        rows = self.jobs.filter(phase__in=HELD, start__gt=0, start__lt=self.end)
+        return rows if self.names is None else rows.filter(on_node__in=self.names)
+
+    @property
+    def over(self) -> QuerySet[JobRun]:
+        """The runs of the window that are over, of whatever partition."""
+        rows = JobRun.objects.filter(cluster=self.cluster, ended__gte=self.start, start__lt=self.end)
+        return rows if self.names is None else perhaps_on(rows, self.names)
+
+    @property
+    def expected(self) -> QuerySet[ExpectedStart]:
+        """The starts that are expected in the window."""
+        rows = ExpectedStart.objects.filter(
+            cluster=self.cluster, partition=self.partition, gone_at=None, p50__lt=self.end
+        )
+        return rows if self.names is None else perhaps_on(rows, self.names)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where and when; `places`: the lane of each node."""
+    """Where and when; `places`: the lane of each node. `first`: only what is on the first so many lanes is wanted."""
 
     partition: Partition
     policy: PartitionPolicy
     window: LaneWindow
     places: Mapping[str, int]
+    first: int | None = None
 
     def lanes(self, nodes: Iterable[str]) -> tuple[int, ...]:
-        """The lanes of those nodes that are the partition's."""
-        return tuple(sorted(self.places[node] for node in nodes if node in self.places))
+        """The lanes of those nodes that are the partition's; none where none of them is wanted."""
+        found = tuple(sorted(self.places[node] for node in nodes if node in self.places))
+        return () if self.first is not None and (not found or found[0] >= self.first) else found
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The first fields of `LaneJob`, as the database has them."""
-        level = "user_level" if self.policy.mode in {Mode.USER, Mode.USER_THEN_TASK} else "task_level"
-        return ("job_id", "name", "user", "phase", "start", "restarts", "time_limit_s", level)
+    def is_part(self) -> bool:
+        """Whether lanes are left out."""
+        return self.first is not None
 
     @property
-    def jobs(self) -> QuerySet[Job]:
-        """The jobs of the partition, in whatever phase."""
-        return Job.objects.filter(cluster=self.partition.cluster_id, partition=self.partition.name).order_by()
+    def asked(self) -> LanesAsked:
+        """What queries hang on."""
+        by_user = self.policy.mode in {Mode.USER, Mode.USER_THEN_TASK}
+        level = "user_level" if by_user else "task_level"
+        return LanesAsked(
+            self.partition.cluster_id,
+            self.partition.name,
+            tuple(islice(self.places, self.first)) if self.is_part else None,
+            ("job_id", "name", "user", "phase", "start", "restarts", "time_limit_s", level),
+            self.window.start,
+            self.window.end,
+        )
+
+    def read(self, build: Callable[[LanesAsked], QuerySet[Any, R]]) -> list[R]:
+        """The rows of a query that hangs on what is asked. That of some lanes is the same for minutes, and for all who
+        open the page; to make it would take longer than to answer it."""
+        asked = self.asked
+        return kept_queries.rows(build, asked) if self.is_part else list(build(asked))
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """By which what is made for one look is kept for the next one."""
+        return (self.partition.pk, self.policy.mode, self.first)
 
 
 def held_rows(place: Place) -> tuple[list[HeldRow], int]:
     """Of the jobs that hold nodes, and how many are left out."""
-    rows = place.jobs.filter(phase__in=HELD, start__gt=0, start__lt=place.window.end)
-    every = read_held((place.partition.pk, place.columns), rows, place.columns, MOST_BARS)
+    asked = place.asked
+    if place.is_part:
+        return _held_on(place, asked), 0
+    every = read_held((place.partition.pk, asked.columns, False), asked.held, asked.columns, MOST_BARS)
     if every is not None:
         return every, 0
     # Putting thousands in order takes as long as reading them: it is done where some are to be left out.
-    return _bounded(held_columns(rows, place.columns).order_by("-start", "job_id"))
+    return _bounded(held_columns(asked.held, asked.columns).order_by("-start", "job_id"))
+
+
+def _held_on(place: Place, asked: LanesAsked) -> list[HeldRow]:
+    """Of some nodes: who is on one alone, and of those on several who is on one of these."""
+    rows = asked._replace(names=None).held.filter(on_node="")
+    several = read_held((place.partition.pk, asked.columns, True), rows, asked.columns, MOST_BARS) or ()
+    return place.read(_alone) + [row for row in several if place.lanes(_nodes_of(row[-1]))]
+
+
+def _alone(asked: LanesAsked) -> QuerySet[Job, HeldRow]:
+    return held_columns(asked.held, asked.columns)
+
+
+def ends_said(place: Place, held: Iterable[HeldRow]) -> Mapping[str, SaidEnd]:
+    """What is forecast of the ends of those that hold nodes."""
+    if not place.is_part:
+        return read_ends(place.partition.cluster_id)
+    several = [row[0] for row in held if not row[-2]]
+    told = said_ends(place.partition.cluster_id).filter(job_id__in=several)
+    return {row[0]: SaidEnd(*row) for row in [*place.read(_ends_alone), *told]}
+
+
+def _ends_alone(asked: LanesAsked) -> QuerySet[JobForecast, Any]:
+    return said_ends(asked.cluster).filter(job_id__in=asked.held.values("job_id"))
 
 
 class RunOver(NamedTuple):
@@ -96,17 +188,16 @@ class RunOver(NamedTuple):
 
 def runs_over(place: Place) -> tuple[list[RunOver], int]:
     """The runs of the window that are over, and how many are left out."""
-    rows = _over(place).filter(job_id__in=place.jobs.values("job_id"))
-    told = rows.values_list("job_id", "start", "restarts", "ended", Cast("nodes", TextField()))
-    found, left_out = _bounded(told.order_by("-ended", "job_id"))
+    if place.is_part:  # whose are the partition's, `jobs_of` will say
+        return list(starmap(RunOver, place.read(_over_columns))), 0
+    asked = place.asked
+    found, left_out = _bounded(_over_columns(asked).filter(job_id__in=asked.jobs.values("job_id")))
     return list(starmap(RunOver, found)), left_out
 
 
-def _over(place: Place) -> QuerySet[JobRun]:
-    window = place.window
-    return JobRun.objects.filter(
-        cluster=place.partition.cluster_id, ended__gte=window.start, start__lt=window.end
-    )
+def _over_columns(asked: LanesAsked) -> QuerySet[JobRun, Any]:
+    told = asked.over.values_list("job_id", "start", "restarts", "ended", Cast("nodes", TextField()))
+    return told.order_by("-ended", "job_id")
 
 
 def _bounded(rows: QuerySet[M, R]) -> tuple[list[R], int]:
@@ -127,14 +218,12 @@ class StartSaid(NamedTuple):
 
 def expected_rows(place: Place) -> list[StartSaid]:
     """The starts that are expected in the window."""
-    rows = ExpectedStart.objects.filter(
-        cluster=place.partition.cluster_id,
-        partition=place.partition.name,
-        gone_at=None,
-        p50__lt=place.window.end,
-    )
-    told = rows.values_list("job_id", "p50", "low", "high", Cast("nodes", TextField()))
-    return list(starmap(StartSaid, told.order_by("submit")[:MOST_BARS]))
+    return list(starmap(StartSaid, place.read(_expected_columns)))
+
+
+def _expected_columns(asked: LanesAsked) -> QuerySet[ExpectedStart, Any]:
+    told = asked.expected.values_list("job_id", "p50", "low", "high", Cast("nodes", TextField()))
+    return told.order_by("submit")[:MOST_BARS]
 
 
 def runs_said(place: Place, jobs: Iterable[str]) -> dict[str, SaidOfRun]:
@@ -145,7 +234,7 @@ def runs_said(place: Place, jobs: Iterable[str]) -> dict[str, SaidOfRun]:
 
 
 def kept_rows(place: Place) -> list[KeptPlace]:
-    """Asked for only where the policy has nodes kept."""
+    """LanesAsked for only where the policy has nodes kept."""
     if place.policy.dispatch is not Dispatch.MANAGED:
         return []
     kept = KeptPlace.objects.filter(cluster=place.partition.cluster_id, partition=place.partition.name)
@@ -154,8 +243,8 @@ def kept_rows(place: Place) -> list[KeptPlace]:
 
 def jobs_of(place: Place, expected: Iterable[StartSaid], named: Iterable[str]) -> dict[str, LaneJob]:
     """The jobs of runs that are over, and those that wait and are expected or named; one query."""
-    ids = {row.job_id for row in expected} | set(named)
-    over = Q(job_id__in=_over(place).values("job_id"))
-    rows = place.jobs.filter(over | Q(phase=JobPhase.PENDING, job_id__in=ids))
-    told = rows.values_list(*place.columns, Value(""), Value(""), Cast("explain", TextField()))
+    ids, asked = {row.job_id for row in expected} | set(named), place.asked
+    over = Q(job_id__in=asked.over.values("job_id"))
+    rows = asked.jobs.filter(over | Q(phase=JobPhase.PENDING, job_id__in=ids))
+    told = rows.values_list(*asked.columns, Value(""), Value(""), Cast("explain", TextField()))
     return {str(row[0]): LaneJob(*row) for row in told}

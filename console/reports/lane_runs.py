@@ -47,7 +47,7 @@ def running_bars(
     place: Place, held: Iterable[HeldRow], ends: Mapping[str, SaidEnd], leaving: frozenset[str]
 ) -> list[LaneBar]:
     """`ends`: what is forecast, by job. `leaving`: the jobs that stop for somebody."""
-    key = (place.partition.pk, place.policy.mode)
+    key = place.key
     places, before = _kept.get(key, ({}, {}))
     if places != place.places:
         before = {}

@@ -5,19 +5,20 @@ began (`JobRun`), with the name and the level that its job had last. Jobs of oth
 among them, nor what an elastic job gave up while it ran on. Moments are epoch seconds.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.translation import get_language
 
 from console.cluster.selectors import SeenNode, seen_nodes
-from console.core import clock, saying
+from console.core import clock, kept_queries, saying
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.reports.lane_bar import LaneBar
 from console.reports.lane_bars import bars_of
+from console.reports.lane_part import lanes_of_rows
 from console.reports.lane_rows import Place
 from console.reports.lane_window import MOST_MARKS, LaneWindow
 from console.steering.models import (
@@ -78,7 +79,10 @@ class LaneSave(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """All that a chart draws. `left_out`: runs beyond the bound; `unplaced`: expected of which no node is known."""
+    """All that a chart draws. `left_out`: runs beyond the bound; `unplaced`: expected of which no node is known.
+
+    `of_lanes`: bars and marks are of the first so many lanes only, and nothing is counted as left out or unplaced.
+    """
 
     window: LaneWindow
     levels: list[str]
@@ -88,32 +92,40 @@ class Lanes:
     checkpoints: list[LaneSave]
     left_out: int
     unplaced: int
+    of_lanes: int | None = None
 
 
-def read_lanes(partition: Partition, window: LaneWindow) -> Lanes:
-    """The lanes of a partition: a fixed number of queries, whatever there is."""
+def read_lanes(partition: Partition, window: LaneWindow, rows: int | None = None) -> Lanes:
+    """The lanes of a partition: a fixed number of queries, whatever there is.
+
+    `rows`: of many lanes only what is on those that stand in the chart's first so many rows.
+    """
     policy = policy_of(partition)
     lanes = _lanes(partition)
-    begun = list(
-        Plan.objects.filter(
-            cluster=partition.cluster_id,
-            partition=partition.name,
-            state__in=BEGUN_STATES,
-            kind=PlanKind.PREEMPT,
-        ).only("id", "job_id", "job_name", "user", "placement", "victims")
-    )
+    begun = kept_queries.rows(_begun, partition.cluster_id, partition.name)
+    first = None if rows is None else lanes_of_rows(lanes, rows)
     places = {lane.name: number for number, lane in enumerate(lanes)}
-    found = bars_of(Place(partition, policy, window, places), begun)
+    found = bars_of(Place(partition, policy, window, places, first), begun)
+    only = None if first is None else {bar.job for bar in found.bars}
     return Lanes(
         window=window,
         levels=[rule.name for rule in policy.levels],
         lanes=lanes,
         bars=found.bars,
-        stops=_stops(partition, window),
-        checkpoints=_checkpoints(partition, window),
+        stops=_stops(partition, window, only),
+        checkpoints=_checkpoints(partition, window, only),
         left_out=found.left_out,
         unplaced=found.unplaced,
+        of_lanes=first,
     )
+
+
+def _begun(cluster: int, partition: str) -> QuerySet[Plan]:
+    """The plans that make room and are under way."""
+    rows = Plan.objects.filter(
+        cluster=cluster, partition=partition, state__in=BEGUN_STATES, kind=PlanKind.PREEMPT
+    )
+    return rows.only("id", "job_id", "job_name", "user", "placement", "victims")
 
 
 def _lanes(partition: Partition) -> list[Lane]:
@@ -166,13 +178,15 @@ def _kind(total: Mapping[str, int]) -> tuple[bool, int, str]:
     )
 
 
-def _stops(partition: Partition, window: LaneWindow) -> list[LaneStop]:
-    """Those that were made, and those of plans under way that are still to be made."""
+def _stops(partition: Partition, window: LaneWindow, only: Collection[str] | None) -> list[LaneStop]:
+    """Those that were made, and those of plans under way that are still to be made. `only`: of these jobs."""
     rows = PlannedAction.objects.filter(
         cluster=partition.cluster_id, plan__partition=partition.name, kind__in=STOP_KINDS
     )
     made = Q(state__in=DONE, issued_at__range=window.moments)
     aimed = Q(state__in=AIMED, plan__state__in=BEGUN_STATES)
+    if only is not None:
+        rows = rows.filter(job_id__in=only)
     found = rows.filter(made | aimed).select_related("plan").only(*_STOP).order_by("-id")
     stops = (_stop(action, window) for action in found[:MOST_MARKS])
     return sorted(stop for stop in stops if window.start <= stop.at <= window.end)
@@ -196,12 +210,14 @@ def _stop(action: PlannedAction, window: LaneWindow) -> LaneStop:
     )
 
 
-def _checkpoints(partition: Partition, window: LaneWindow) -> list[LaneSave]:
+def _checkpoints(partition: Partition, window: LaneWindow, only: Collection[str] | None) -> list[LaneSave]:
     rows = Checkpoint.objects.filter(
         cluster=partition.cluster_id,
         plan__partition=partition.name,
         acknowledged_at__range=window.moments,
     ).order_by("-acknowledged_at")
+    if only is not None:
+        rows = rows.filter(job_id__in=only)
     return sorted(
         LaneSave(
             int(row.acknowledged_at.timestamp()),

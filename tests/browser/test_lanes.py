@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from console.cluster.models import JobRun
 from console.core import clock
@@ -151,6 +151,37 @@ def test_the_first_answer_is_asked_for_once_and_the_rest_of_the_page_comes_after
     assert ada.evaluate("window.askedByThen") == ["link"]
     expect(ada.locator(".after-lanes")).to_have_count(0)
     expect(ada.locator("[data-map] .cells").first).to_be_visible()
+
+
+def test_of_many_nodes_those_that_are_seen_come_first_and_all_others_after_them(
+    house: House, ada: Page, at: At, page_faults: list[str]
+) -> None:
+    for i in range(80):
+        factories.make_node(house.cluster, f"z{i:02d}")
+        factories.make_running_job(house.cluster, str(1000 + i), alloc={f"z{i:02d}": {}}, on_node=f"z{i:02d}")
+    kept: list[Route] = []
+    asked: list[str] = []
+
+    def keep(route: Route) -> None:
+        asked.append(route.request.url.partition("?")[2])
+        if len(asked) == 2:
+            kept.append(route)
+        else:
+            route.continue_()
+
+    ada.route("**/api/v1/partitions/x/lanes/**", keep)
+    ada.goto(at("/partitions/x/"))
+    chart = ada.locator("#lanes")
+    expect(chart).to_have_attribute("data-bars", re.compile(r"\d+"))
+    assert 0 < number(chart, "bars") < 80, "what is seen is drawn while all is still read"
+    assert number(chart, "rows") == 83, "and all have their place"
+    while not kept:  # who waits for an answer has asked for it
+        ada.wait_for_timeout(50)
+    expect(ada.locator(".after-lanes")).to_have_count(0)
+    assert len(asked) == 2 and "rows=20" in asked[0] and "rows=" not in asked[1]
+    kept[0].continue_()
+    expect(chart).to_have_attribute("data-bars", re.compile(r"8\d"))
+    assert page_faults == []
 
 
 def test_where_lanes_do_not_come_the_rest_of_the_page_does(house: House, ada: Page, at: At) -> None:

@@ -50,6 +50,24 @@ def test_the_head_has_the_first_answer_asked_for(house: House, ada: Client) -> N
     assert 'rel="preload"' not in ada.get("/jobs/").content.decode()
 
 
+def test_of_many_nodes_the_first_answer_has_what_is_seen(house: House, ada: Client) -> None:
+    for i in range(64):
+        factories.make_node(house.cluster, f"b{i:02d}")
+    head = page_of(ada).partition("</head>")[0]
+    [(start, end, rows)] = re.findall(r'lanes/\?from=(\d+)&amp;to=(\d+)&amp;rows=(\d+)">', head)
+    now = clock.now().timestamp()
+    assert int(start) % 300 == int(end) % 300 == 0
+    assert 1860 <= now - int(start) < 2160 and 1860 - 1 <= int(end) - now < 2160
+    assert int(rows) == 20
+
+
+def test_the_chart_is_drawn_before_what_is_below_it_is_read(house: House, ada: Client) -> None:
+    page = page_of(ada)
+    scripts = [page.index(f"js/lanes/{path.name}") for path in SCRIPTS.glob("*.js")]
+    assert page.index('data-say="now"') < min(scripts) and max(scripts) < page.index('id="partition-now"')
+    assert not re.search(r"js/lanes/\w+\.js\"[^>]* (defer|async)", page)
+
+
 def lane_box(client: Client) -> str:
     found = re.search(r'<div class="(lanes-box[^"]*)">', page_of(client))
     assert found

@@ -40,6 +40,7 @@
 
     // --- What comes, and what is drawn of it ---------------------------------------------------------------
     take(answer) {
+      const isFirst = this.facts === null;
       const before = this.chosen && this.facts.bars[this.chosen.bar];
       this.skew = answer.now - Date.now() / 1000;
       this.facts = chart.facts(answer, this.fold);
@@ -50,6 +51,7 @@
       this.fillTable(false);
       Object.assign(this.root.dataset, { bars: answer.bars.length, rows: this.facts.rows.length });
       this.root.querySelector("[data-lanes-do=units]").hidden = !answer.lanes.some((lane) => lane.unit);
+      if (isFirst) this.frame(); // not with the next frame of the page, before which all that is read by then is laid out
     }
 
     // --- Units -------------------------------------------------------------------------------------------------
@@ -111,7 +113,7 @@
     draw() {
       if (this.dirty) return;
       this.dirty = true;
-      window.requestAnimationFrame(() => this.frame());
+      window.requestAnimationFrame(() => { if (this.dirty) this.frame(); });
     }
 
     frame() {
@@ -305,7 +307,7 @@
     fillTable(opened) {
       const details = this.root.querySelector("details");
       const table = details.querySelector("table");
-      if (!details.open || !this.facts || (!opened && table.contains(document.activeElement))) return;
+      if (!details.open || !this.facts || !chart.isWhole(this.facts.answer) || (!opened && table.contains(document.activeElement))) return;
       window.clearTimeout(this.filling);
       this.filling = window.setTimeout(() => {
         chart.fillTable(table, this.facts, this.view, this.words, (job) => this.address(job));
@@ -316,16 +318,20 @@
 
   /* What is below the chart waits for its first frame (css/lanes.css), but not long, and not for it when somebody goes
      there or something new is put there. */
-  const rest = document.querySelector(".after-lanes");
-  let waits = rest !== null;
-  const layOut = () => { rest.classList.remove("after-lanes"); waits = false; };
+  let waits = true;
+  function layOut() {
+    const rest = document.querySelector(".after-lanes");
+    if (rest) rest.classList.remove("after-lanes"); else if (document.readyState === "loading") return;
+    waits = false;
+  }
   function layOutTheRest() { if (waits) window.setTimeout(layOut, AFTER_MS); }
-  if (rest) {
+
+  const root = document.getElementById("lanes"); // just read, and what is below is not: these scripts stand behind it
+  if (root) {
     ["htmx:beforeSwap", "scroll", "keydown", "pointerdown"].forEach((name) =>
       document.addEventListener(name, layOut, { capture: true, once: true, passive: true }));
-    window.setTimeout(layOut, window.location.hash ? 0 : LONGEST_MS);
+    document.addEventListener("DOMContentLoaded", () => { if (window.location.hash) layOut(); });
+    window.setTimeout(layOut, LONGEST_MS);
+    new Chart(root);
   }
-
-  const root = document.getElementById("lanes"); // the page is read: this script is deferred
-  if (root) new Chart(root);
 })();

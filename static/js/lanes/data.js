@@ -6,6 +6,9 @@
   const chart = (window.givewayLanes = window.givewayLanes || {});
   const HOUR = 3600;
 
+  /* Whether all lanes are told, or the first ones only. */
+  chart.isWhole = (answer) => (answer.of_lanes ?? null) === null;
+
   /* Few nodes have room to show their jobs below each other; how high a lane is hangs on their number alone, so that
      nothing jumps. */
   function laneHeight(count) { return count <= 8 ? 48 : count <= 24 ? 32 : chart.LANE_PX; }

@@ -23,7 +23,8 @@
   };
 
   function unitLabel(unit, now) {
-    return `${unit.folded ? "▸" : "▾"} ${chart.busyAt(unit.steps, now)}/${unit.places.length} ${unit.name}`;
+    const busy = unit.known ? `${chart.busyAt(unit.steps, now)}/${unit.places.length} ` : "";
+    return `${unit.folded ? "▸" : "▾"} ${busy}${unit.name}`;
   }
 
   chart.Drawing = class {

@@ -13,13 +13,13 @@
   function asked() {
     const link = document.querySelector("link[data-lanes-first]");
     const query = new URLSearchParams(link ? new URL(link.href).search : "");
-    return query.has("from") ? { from: Number(query.get("from")), to: Number(query.get("to")) } : null;
+    return query.has("from") ? { from: Number(query.get("from")), to: Number(query.get("to")), rows: query.get("rows") } : null;
   }
 
   chart.Source = class {
     /* `take(answer)` is given what is new; `fail(gone)` hears that there is no answer, or none for us any more. */
     constructor(address, take, fail) {
-      Object.assign(this, { address, take, fail, loaded: null, wanted: null, tag: "", asking: null, ended: false, polls: 0, waiting: 0, failed: 0 });
+      Object.assign(this, { address, take, fail, loaded: null, wanted: null, tag: "", asking: null, early: asked(), ended: false, polls: 0, waiting: 0, failed: 0 });
       this.active = Date.now();
       ["pointermove", "keydown", "wheel"].forEach((name) =>
         document.addEventListener(name, () => { this.active = Date.now(); }, { passive: true }));
@@ -58,27 +58,37 @@
        question is the one that the page has had asked while it was read itself. */
     window() {
       const { from, span } = this.view;
-      const early = this.loaded ? null : asked();
+      const { early } = this;
       if (early && early.from <= from && early.to >= from + span) return early;
       const beside = Math.min(span / 2, (LONGEST_S - span) / 2);
       const step = span > 7200 ? 1800 : 300;
       return { from: Math.floor((from - beside) / step) * step, to: Math.ceil((from + span + beside) / step) * step };
     }
 
+    /* Of many lanes those that are seen come first. The others follow when the page is there: they are a thousand, and
+       would keep it waiting. */
+    askForAll() {
+      const ask = () => { this.waiting = window.setTimeout(() => { this.waiting = 0; this.ask(); }, 0); };
+      this.waiting = -1;
+      if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", ask, { once: true }); else ask();
+    }
+
     async ask(again = false) {
-      if (this.ended || (this.asking && again)) return;
+      if (this.ended || (again && (this.asking || this.waiting))) return;
       if (this.asking) this.asking.abort();
       const asking = new AbortController();
       const wanted = this.window();
       Object.assign(this, { asking, wanted });
-      const query = `?from=${wanted.from}&to=${wanted.to}`;
+      const query = `?from=${wanted.from}&to=${wanted.to}${wanted.rows ? `&rows=${wanted.rows}` : ""}`;
       const known = this.tag && this.query === query ? { "If-None-Match": this.tag } : {};
       try {
         const answer = await fetch(this.address + query, { headers: known, signal: asking.signal });
         if (answer.ok) {
           const told = await answer.json();
-          Object.assign(this, { loaded: wanted, query, tag: answer.headers.get("ETag") || "" });
+          this.early = null;
           this.take(told);
+          if (chart.isWhole(told)) Object.assign(this, { loaded: wanted, query, tag: answer.headers.get("ETag") || "" });
+          else this.askForAll();
         } else if (answer.status !== 304) {
           this.lost(answer.status < 500);
         }

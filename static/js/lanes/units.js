@@ -85,7 +85,10 @@
         add({ height: facts.lanePx, lane: index, label: lane.name, off: !lane.up });
       }
     });
-    rows.filter((row) => row.unit).forEach((row) => { row.unit.steps = chart.busySteps(facts, row.unit.places); });
+    const known = chart.isWhole(facts.answer) ? lanes.length : facts.answer.of_lanes;
+    rows.filter((row) => row.unit).forEach(({ unit: { places }, unit: each }) => {
+      Object.assign(each, { steps: chart.busySteps(facts, places), known: places[places.length - 1] < known });
+    });
     return Object.assign(facts, { rows, height: top, rowOfLane });
   };
 })();
