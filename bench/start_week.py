@@ -204,24 +204,17 @@ class Week:
     def _left(self, run: Run, *, limits: bool) -> Forecast:
         ran = self.now - run.start
         most = (run.facts.limit_s or 30 * DAY_S) - ran
-        return sure(max(1, most)) if limits else at_most(self.model.remaining(run.facts, ran), most)
+        return sure(max(1, most)) if limits else self.model.remaining(run.facts, ran).at_most(most)
 
     def _whole(self, run: Run, *, limits: bool) -> Forecast:
         most = run.facts.limit_s or 30 * DAY_S
-        return sure(most) if limits else at_most(self.whole[run.id], most)
+        return sure(most) if limits else self.whole[run.id].at_most(most)
 
 
 def expected(queue: Queue, job_id: str, draws: int | None = None) -> StartForecast:
     """What is played of one job."""
     row = next(n for n, each in enumerate(queue.waiting) if each.id == job_id)
     return forecast_starts(queue, draws=draws)[row]
-
-
-def at_most(said: Forecast, most: float) -> Forecast:
-    """Nobody runs beyond his limit."""
-    return Forecast(
-        *(max(1.0, min(value, most)) for value in (said.p10, said.p50, said.p90, said.low, said.high))
-    )
 
 
 def _asked() -> argparse.Namespace:

@@ -25,7 +25,7 @@ RENEW_AFTER_S = 60
 """An end is said anew when it has passed, or when the job has run twice as long as when it was said last."""
 TOLD_WITHIN = timedelta(hours=1)
 """Accounting tells of an end by then, or never."""
-END_FIELDS = ("start", "end_low", "end_p50", "end_p80", "end_high", "renewed", "version")
+END_FIELDS = ("start", "end_low", "end_p50", "end_p80", "end_high", "end_inner", "renewed", "version")
 
 
 @dataclass
@@ -92,6 +92,7 @@ class Forecaster:
             command=command,
             version=self.version or "",
             made_at=clock.now(),
+            inner=[round(each) for each in forecast.inner],
             **{name: getattr(forecast, name) for name in ("p10", "p50", "p90", "low", "high")},
         )
         if job.phase == JobPhase.RUNNING:
@@ -111,6 +112,7 @@ class Forecaster:
                 due.append(row)
             elif job.phase == JobPhase.PENDING and row.start is not None:  # it was put back into the queue
                 row.start = row.end_low = row.end_p50 = row.end_p80 = row.end_high = row.renewed = None
+                row.end_inner = []
                 due.append(row)
         JobForecast.objects.bulk_update(due, END_FIELDS, batch_size=BATCH)
         return len(due)
@@ -125,6 +127,7 @@ class Forecaster:
         row.start, row.renewed, row.version = job.start, now, self.version or ""
         row.end_low, row.end_high = now + int(left.low), now + int(left.high)
         row.end_p50, row.end_p80 = now + int(left.p50), now + int(left.p80)
+        row.end_inner = [now + int(each) for each in left.inner]
 
     def _close(self, live: dict[str, Job], said: Iterable[JobForecast]) -> None:
         """Jobs that are gone. How long they ran may be told later, so the model keeps them in mind for a while."""

@@ -106,8 +106,9 @@ class JobForecast(models.Model):
     """What was forecast of a job at its submission, and when a running one is expected to end.
 
     Run times in seconds: `p10`, `p50`, `p90` of the whole run, `low` to `high` hold 90 %. Ends are epoch seconds; null
-    while it waits. `version`: the model's that said so, empty for the plain weights. `ran_s`: how long it ran in the
-    end; null before, and where that is not counted.
+    while it waits. `inner` and `end_inner`: the run times and ends at `scheduler.forecast.facts.INNER`, for those who
+    play the queue; empty where they are not known. `version`: the model's that said so, empty for the plain weights.
+    `ran_s`: how long it ran in the end; null before, and where that is not counted.
     """
 
     cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="job_forecasts")
@@ -127,11 +128,13 @@ class JobForecast(models.Model):
     p90 = models.FloatField()
     low = models.FloatField()
     high = models.FloatField()
+    inner = models.JSONField(default=list)
     start = models.BigIntegerField(null=True)
     end_low = models.BigIntegerField(null=True)
     end_p50 = models.BigIntegerField(null=True)
     end_p80 = models.BigIntegerField(null=True)
     end_high = models.BigIntegerField(null=True)
+    end_inner = models.JSONField(default=list)
     renewed = models.BigIntegerField(null=True)
     """When the ends were said last, by the cluster's clock."""
     ran_s = models.BigIntegerField(null=True)

@@ -1,6 +1,6 @@
 """How long running jobs still run, as forecasts and limits say."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -34,7 +34,10 @@ class Lasting(Protocol):
 
 
 class SaidOfRun(NamedTuple):
-    """What is needed here of a `JobForecast`: there are thousands, so no more than this and no model."""
+    """What is needed here of a `JobForecast`: there are thousands, so no more than this and no model.
+
+    `inner` and `end_inner` are for those who draw; others need not read them.
+    """
 
     p10: float
     p50: float
@@ -44,11 +47,13 @@ class SaidOfRun(NamedTuple):
     end_low: int | None = None
     end_p50: int | None = None
     end_high: int | None = None
+    inner: Sequence[float] = ()
+    end_inner: Sequence[int] = ()
 
     @property
     def whole(self) -> Forecast:
         """How long the run takes from its start."""
-        return Forecast(*self[:5])
+        return Forecast(*self[:5], tuple(self.inner))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +73,14 @@ class RunsLeft:
         if said is None or said.end_p50 is None or said.end_low is None or said.end_high is None:
             return sure(most or UNKNOWN_S)
         low, p50, high = (max(1, end - self.now) for end in (said.end_low, said.end_p50, said.end_high))
-        return at_most(Forecast(low + P10 * (p50 - low), p50, p50 + P90 * (high - p50), low, high), most)
+        inner = tuple(float(max(1, end - self.now)) for end in said.end_inner)
+        left = Forecast(low + P10 * (p50 - low), p50, p50 + P90 * (high - p50), low, high, inner)
+        return left.at_most(most)
 
     def whole(self, job: Lasting) -> Forecast:
         """How long a waiting job will run."""
         said = self.forecasts.get(job.job_id)
-        return at_most(said.whole, job.time_limit_s) if said else sure(job.time_limit_s or UNKNOWN_S)
+        return said.whole.at_most(job.time_limit_s) if said else sure(job.time_limit_s or UNKNOWN_S)
 
     def planned_left(self, job: Lasting, *, managed: bool) -> float:
         """For how long the scheduler counts on a running job: by its limit; where Giveway places, by its p90."""
@@ -87,12 +94,6 @@ class RunsLeft:
     def planned_whole(self, job: Lasting, *, managed: bool) -> float:
         """The same of one that waits."""
         return self.whole(job).p90 if managed else job.time_limit_s or UNLIMITED_S
-
-
-def at_most(forecast: Forecast, most: int | None) -> Forecast:
-    """Nobody runs beyond his limit."""
-    values = (forecast.p10, forecast.p50, forecast.p90, forecast.low, forecast.high)
-    return Forecast(*(max(1.0, value if most is None else min(value, most)) for value in values))
 
 
 def runs_left(cluster: Cluster, leaving: frozenset[str] = frozenset()) -> RunsLeft:

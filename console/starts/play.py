@@ -7,7 +7,7 @@ from console.cluster.models import Cluster, Job, JobPhase, Node
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.starts.came import ran_s, who_came
-from console.starts.left import UNLIMITED_S, RunsLeft, at_most, runs_left
+from console.starts.left import UNLIMITED_S, RunsLeft, runs_left
 from console.starts.models import StartQuestion
 from console.starts.requests import PlayedNode, PlayedWant, want_of
 from console.starts.selectors import jobs_in_line
@@ -112,7 +112,7 @@ def _instead(
     """What a waiting job might ask for: it runs as long as it will, within its limit."""
     waits = _waits(job, change.want, reading, resources, managed)
     planned = min(waits.planned_s or UNLIMITED_S, change.limit_s or UNLIMITED_S)
-    run = at_most(waits.run, change.limit_s or job.time_limit_s)
+    run = waits.run.at_most(change.limit_s or job.time_limit_s)
     return TriedStart(
         replace(waits, id="", run=run, planned_s=planned), change.number, instead_of=change.number
     )

@@ -1,16 +1,16 @@
 """Run times drawn from forecasts, and the line of time on which draws are played."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scheduler.forecast.facts import MOST_S, Forecast
+from scheduler.forecast.facts import INNER, MOST_S, Forecast
 from scheduler.forecast.history import Floats
 
-LEVELS = (0.0, 0.05, 0.1, 0.5, 0.9, 0.95, 1.0)
+LEVELS = (0.0, 0.05, 0.1, *INNER, 0.9, 0.95, 1.0)
 BEYOND = 2.0
 """Below `low` and above `high`, a run time is at most so many times shorter or longer."""
 FIRST_S, FAR_S = 30.0, 60 * 86_400
@@ -39,17 +39,20 @@ def drawn(forecasts: Sequence[Forecast], count: int, rng: np.random.Generator) -
 
 
 def _marks(forecast: Forecast) -> tuple[float, ...]:
-    sure = forecast.low == forecast.high
-    beyond = 1.0 if sure else BEYOND
-    return (
-        forecast.low / beyond,
-        forecast.low,
-        forecast.p10,
-        forecast.p50,
-        forecast.p90,
-        forecast.high,
-        forecast.high * beyond,
-    )
+    """The run times at `LEVELS`, in order."""
+    low, high = forecast.low, forecast.high
+    beyond = 1.0 if low == high else BEYOND
+    inner = forecast.inner or _between(forecast.p10, forecast.p50, forecast.p90)
+    inside = [min(max(each, low), high) for each in inner]
+    p10, p90 = min(forecast.p10, inside[0]), max(forecast.p90, inside[-1])
+    return low / beyond, low, p10, *inside, p90, high, high * beyond
+
+
+def _between(p10: float, p50: float, p90: float) -> Iterator[float]:
+    """What is at `INNER` where only these three are known: straight lines of logarithms."""
+    for level in INNER:
+        near, far, part = (p10, p50, (level - 0.1) / 0.4) if level < 0.5 else (p50, p90, (level - 0.5) / 0.4)
+        yield near * (far / near) ** part
 
 
 class TimeLine:

@@ -7,6 +7,8 @@ from functools import cached_property
 MOST_S = 10**12
 P80_BETWEEN = 0.6567
 """Of the way from the median to the 90th hundredth of a normal distribution: 0.8416 of 1.2816."""
+INNER = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+"""Which parts of a distribution `Forecast.inner` has."""
 Owner = tuple[str, str]
 """Of what kind, and the name: ("user", "ann")."""
 _NUMBERS = re.compile(r"[0-9]+")
@@ -60,7 +62,9 @@ class EndedJob:
 class Forecast:
     """Seconds, ordered: low <= p10 <= p50 <= p90 <= high. `low` to `high` holds 90 % of the true run times.
 
-    `p50` is the middle forecast: the run time whose expected min(p, t) / max(p, t) is the largest.
+    `p50` is the middle forecast: the run time whose expected min(p, t) / max(p, t) is the largest. `inner`: the
+    quantiles at `INNER`, for those who draw run times: of two habits, or of one chance in three to run into the limit,
+    the others tell nothing. Empty where only they are known.
     """
 
     p10: float
@@ -68,6 +72,17 @@ class Forecast:
     p90: float
     low: float
     high: float
+    inner: tuple[float, ...] = ()
+
+    def at_most(self, most: float | None) -> "Forecast":
+        """Nobody runs beyond his limit."""
+        top = MOST_S if most is None else most
+
+        def cut(value: float) -> float:
+            return max(1.0, min(value, top))
+
+        five = cut(self.p10), cut(self.p50), cut(self.p90), cut(self.low), cut(self.high)
+        return Forecast(*five, tuple(cut(value) for value in self.inner))
 
     @property
     def p80(self) -> float:

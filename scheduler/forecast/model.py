@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from scheduler.forecast.calibration import Levels, Success, read_floats
-from scheduler.forecast.facts import MOST_S, EndedJob, Forecast, JobFacts, Owner
+from scheduler.forecast.facts import INNER, MOST_S, EndedJob, Forecast, JobFacts, Owner
 from scheduler.forecast.features import Atoms, atoms_of
 from scheduler.forecast.history import Floats, PastView, RunHistory, log_s
 from scheduler.forecast.mixture import EVEN, MIXTURES, SHARPNESS, Mixtures, Pairs, sharpened
@@ -72,7 +72,7 @@ class Model:
             model.learned = True
         for lesson in taught[first:]:
             seen = model._see(lesson.look, lesson.owner)
-            model._judge(lesson.owner, seen.points, model._ends(seen), lesson.truth)
+            model._judge(lesson.owner, seen.points, model._ends(seen)[0], lesson.truth)
         train(model.networks, model.history, taught, 1, RATE / 3)
         return model
 
@@ -87,9 +87,9 @@ class Model:
     def submitted(self, job_id: str, facts: JobFacts) -> Forecast:
         """The forecast of a new job; it is kept, and judged when the job ends."""
         seen = self._see(self.history.look(facts), facts.owner)
-        ends = self._ends(seen)
+        ends, inner = self._ends(seen)
         self._waiting[job_id] = seen.points, ends
-        return self._forecast(seen, ends)
+        return self._forecast(seen, ends, inner)
 
     def started(self, job_id: str, facts: JobFacts, at: int) -> None:
         """A job is seen running since `at`."""
@@ -112,7 +112,7 @@ class Model:
     def forecast(self, facts: JobFacts) -> Forecast:
         """How long a job will run from its start; nothing is kept."""
         seen = self._see(self.history.look(facts), facts.owner)
-        return self._forecast(seen, self._ends(seen))
+        return self._forecast(seen, *self._ends(seen))
 
     def remaining(self, facts: JobFacts, ran_s: int) -> Forecast:
         """How long a job that has run so long will still run.
@@ -128,11 +128,11 @@ class Model:
         if gone > FAR or ran >= mixtures.limit[0, 0]:
             return Forecast(*sorted_five(np.array(RENEWED) * ran_s))
         low, p10, p90, high = self.levels.values
-        levels = gone + np.array([p10, 0.5, p90, low, high]) * (1 - gone)
+        levels = gone + np.array([p10, 0.5, p90, low, high, *INNER]) * (1 - gone)
         ends = np.exp(np.maximum(mixtures.quantiles(levels[None])[0], ran)) - ran_s
         if facts.limit_s:
             ends = np.minimum(ends, facts.limit_s - ran_s)
-        return Forecast(*sorted_five(ends))
+        return Forecast(*sorted_five(ends[:5]), _told(ends[5:]))
 
     # --- keeping --------------------------------------------------------------------------------------
 
@@ -185,27 +185,33 @@ class Model:
         points = atoms.x[0][expected.argmax(axis=1)]
         return _Seen(parts, atoms, pairs, points, self.success.best(owner))
 
-    def _ends(self, seen: _Seen) -> Floats:
-        """Log seconds: low, p10, p90, high."""
-        ends = seen.mixtures().quantiles(self.levels.values[None])[0]
+    def _ends(self, seen: _Seen) -> tuple[Floats, Floats]:
+        """Log seconds: low, p10, p90, high; and what is at `INNER`."""
+        quantiles = seen.mixtures().quantiles(np.array([[*self.levels.values, *INNER]]))[0]
+        ends = quantiles[:4]
         ends[:2] = np.minimum(ends[:2], seen.point)
         ends[2:] = np.maximum(ends[2:], seen.point)
-        return np.asarray(ends)
+        return ends, quantiles[4:]
 
     def _judge(self, owner: Owner, points: Floats, ends: Floats, truth: float) -> None:
         self.levels.ended(ends, truth)
         self.success.ended(owner, points, truth)
 
-    def _forecast(self, seen: _Seen, ends: Floats) -> Forecast:
+    def _forecast(self, seen: _Seen, ends: Floats, inner: Floats) -> Forecast:
         low, p10, p90, high = np.exp(ends)
-        return Forecast(*sorted_five(np.array([p10, np.exp(seen.point), p90, low, high])))
+        five = sorted_five(np.array([p10, np.exp(seen.point), p90, low, high]))
+        return Forecast(*five, _told(np.exp(inner)))
 
 
 def sorted_five(values: Floats) -> tuple[float, float, float, float, float]:
     """p10, p50, p90, low, high, each at least 1 s, put in order around p50."""
-    p10, p50, p90, low, high = (min(max(float(value), 1.0), float(MOST_S)) for value in values)
+    p10, p50, p90, low, high = _told(values)
     p10, p90 = min(p10, p50), max(p90, p50)
     return p10, p50, p90, min(low, p10), max(high, p90)
+
+
+def _told(values: Floats) -> tuple[float, ...]:
+    return tuple(min(max(float(value), 1.0), float(MOST_S)) for value in values)
 
 
 def _flat(job: EndedJob) -> list[object]:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler.forecast.facts import MOST_S, EndedJob, Forecast, JobFacts
+from scheduler.forecast.facts import INNER, MOST_S, EndedJob, Forecast, JobFacts
 from scheduler.forecast.model import OLD_SCHEMAS, Model
 from scheduler.forecast.score import Verdict, beats, figure, score, trained
 from tests.forecast.made import jobs
@@ -51,6 +51,21 @@ class TestForecast:
         steady = model.forecast(asked("ann", "train-1001", 86400, 4))
         loose = model.forecast(asked("eve", "", 36000, 8))
         assert steady.p90 / steady.p10 < 2 < loose.p90 / loose.p10
+
+    def test_of_two_habits_the_parts_in_between_tell_both(self) -> None:
+        """Six in ten fail within two minutes, the others run for three hours."""
+        chance = random.Random(2)
+        made = [
+            EndedJob(str(number), asked_at(number * 900, ""), runtime, number * 900 + runtime)
+            for number in range(600)
+            for runtime in [chance.choice((90, 100, 110, 90, 100, 110, 10_500, 10_700, 10_900, 11_000))]
+        ]
+        model = Model.fit(made)
+        said = model.forecast(asked_at(600 * 900, ""))
+        assert said.inner[0] < 150 and said.inner[-1] > 8000
+        assert list(said.inner) == sorted(said.inner) and len(said.inner) == len(INNER)
+        left = model.remaining(asked_at(600 * 900, ""), 1000)
+        assert all(8000 < each < 11_000 for each in left.inner), "who has not failed by now runs on"
 
     def test_a_new_name_is_forecast_by_its_stem(self) -> None:
         made = [

@@ -211,6 +211,26 @@ def test_draws_keep_what_the_forecast_promises() -> None:
     ]
 
 
+def test_draws_keep_two_habits_apart_and_how_many_run_into_the_limit() -> None:
+    """Half run for a minute, of the others nearly all to the limit of an hour: hardly any for a quarter of an hour."""
+    inner = (60.0, 60.0, 61.0, 64.0, 3500.0, 3600.0, 3600.0)
+    habits = Forecast(60, 61, 3600, 58, 3600, inner)
+    values = drawn([habits, replace(habits, inner=())], 1000, np.random.default_rng(0)).clip(max=3600)
+    known, plain = (np.mean((row > 120) & (row < 3000)) for row in values)
+    assert known < 0.1 < 0.3 < plain
+    assert np.mean(values[0] == 3600) == pytest.approx(0.3, abs=0.02)
+    assert np.mean(values[0] <= 64) == pytest.approx(0.5, abs=0.02)
+
+
+@given(st.lists(st.floats(1, 1e6), min_size=5, max_size=5).map(sorted), st.floats(1, 1e6))
+def test_a_limit_cuts_every_part_of_a_forecast(marks: list[float], most: float) -> None:
+    low, p10, p50, p90, high = marks
+    cut = Forecast(p10, p50, p90, low, high, (p10, p50, p90)).at_most(most)
+    values = (cut.low, cut.p10, cut.p50, cut.p90, cut.high)
+    assert values == tuple(min(mark, most) for mark in marks)
+    assert cut.inner == values[1:4]
+
+
 def test_time_is_neither_won_nor_lost_between_moments() -> None:
     line, chance = TimeLine(), np.random.default_rng(0).random(20_000)
     placed = line.moments[line.place(np.full(20_000, 40_000.0), chance)]

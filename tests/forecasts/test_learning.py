@@ -8,6 +8,7 @@ from console.forecasts import learning
 from console.forecasts.forecaster import Forecaster
 from console.forecasts.learning import is_due, learn, learn_if_due, load
 from console.forecasts.models import FinishedSource, JobForecast, KeptRun, RunTimeModel
+from scheduler.forecast.facts import INNER
 from tests.steering.conftest import START, Sim
 
 DAY = 24 * 3600
@@ -137,6 +138,9 @@ def test_every_job_is_forecast_once_and_compared_with_the_truth(sim: Sim) -> Non
     assert 1000 < said.p50 < 2200
     assert said.low <= said.p10 <= said.p50 <= said.p90 <= said.high
     assert said.end_p50 is None
+    assert said.end_inner == []
+    assert said.inner == sorted(said.inner)
+    assert len(said.inner) == len(INNER)
     sim.port.advance(2)
     sim.cycle()
     known.forecast_jobs()
@@ -146,6 +150,8 @@ def test_every_job_is_forecast_once_and_compared_with_the_truth(sim: Sim) -> Non
     assert runs.end_p50 is not None
     assert runs.end_p80 is not None
     assert runs.start < runs.end_low <= runs.end_p50 <= runs.end_p80
+    assert len(runs.end_inner) == len(INNER)
+    assert runs.start < runs.end_inner[0] <= runs.end_inner[-1]
 
 
 def test_an_end_that_has_passed_is_said_anew(sim: Sim) -> None:

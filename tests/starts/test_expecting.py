@@ -9,8 +9,10 @@ from console.core import clock
 from console.forecasts.models import JobForecast
 from console.starts.expecting import RENEW_S, Expecting
 from console.starts.models import ExpectedStart
+from console.starts.play import read_play
 from console.starts.selectors import expected_starts
 from console.steering.models import KeptPlace
+from scheduler.forecast.starts import forecast_starts
 from tests.steering.conftest import START, Sim
 
 
@@ -70,6 +72,29 @@ def test_a_job_starts_when_the_one_that_holds_its_room_is_expected_to_end(sim: S
     assert [one.low, one.p50, one.high] == sorted(filter(None, (one.low, one.p50, one.high)))
     assert (one.nodes, one.after) == (["n1"], [runs])
     assert (one.first_p50, one.first_at) == (one.p50, now())
+
+
+def test_what_lies_between_the_ends_that_are_told_is_played(sim: Sim) -> None:
+    """By the told ends alone it may end at any time within an hour; three in ten of its like run to the hour's end."""
+    runs = sim.running("ann", 8, time_limit_s=3600)
+    first = sim.submit("bob", 8, time_limit_s=600)
+    sim.cycle()
+    sure_end(sim, runs, 60)
+    end_inner = [now() + left for left in (60, 60, 60, 60, 60, 3000, 3000)]
+    JobForecast.objects.filter(job_id=runs).update(end_high=now() + 3000, end_inner=end_inner)
+
+    Expecting(sim.cluster).expect_starts()
+
+    draws = play_of(sim, first)
+    assert sum(draw > 2000 for draw in draws) >= 0.25 * len(draws)
+    assert sum(200 < draw < 2000 for draw in draws) <= 0.15 * len(draws)
+
+
+def play_of(sim: Sim, job: str) -> tuple[float, ...]:
+    """All draws of a job's start."""
+    play = read_play(sim.cluster)
+    said = forecast_starts(play.queue)
+    return next(each.draws for each in said if each.id == job)
 
 
 def test_without_a_forecast_the_limit_counts(sim: Sim) -> None:
