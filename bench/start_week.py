@@ -15,7 +15,7 @@ import heapq
 import json
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, median
@@ -33,6 +33,7 @@ from scheduler.forecast.starts import (
 )
 from scheduler.simulate.policy_file import read_policy
 from scheduler.simulate.replay import replay
+from scheduler.simulate.room import indexes
 from scheduler.simulate.tasks import SimulatedTask
 from scheduler.simulate.trace import read_trace
 from scheduler.simulate.workload import Machines, fit
@@ -104,15 +105,8 @@ def runs_of(trace: Path, machines: Machines) -> list[Run]:
         row = task.work.row
         start, end, nodes, _held = task.spans[0]
         facts = JobFacts(row.user, row.group, row.name, row.limit, row.nodes, row.cpus, row.gpus, row.submit)
-        found.append(Run(task, facts, start, end, tuple(_numbers(nodes))))
+        found.append(Run(task, facts, start, end, tuple(indexes(nodes))))
     return sorted(found, key=lambda run: (run.task.work.submit, run.task.work.index))
-
-
-def _numbers(nodes: int) -> Iterator[int]:
-    while nodes:
-        low = nodes & -nodes
-        yield low.bit_length() - 1
-        nodes ^= low
 
 
 class Week:

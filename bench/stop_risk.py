@@ -13,7 +13,7 @@ import argparse
 import json
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from scheduler.forecast.stop_picture import HORIZON_S, Arrival, RiskPicture, Run
 from scheduler.forecast.stop_risk import PastHours, StopCalibration, draws_for, stop_chances
 from scheduler.simulate.policy_file import read_policy
 from scheduler.simulate.replay import replay
+from scheduler.simulate.room import indexes
 from scheduler.simulate.tasks import SimulatedTask
 from scheduler.simulate.trace import read_trace
 from scheduler.simulate.workload import Machines, fit
@@ -111,7 +112,7 @@ class Course:
     def _runner(self, task: SimulatedTask, now: int, ended: Ended, room: list[int]) -> Runner:
         """A running job; takes its units out of the room of its nodes."""
         where = next(where for start, end, where, _ in task.spans if start <= now < end)
-        nodes = list(_numbers(where))
+        nodes = list(indexes(where))
         share = self.units(task) // len(nodes)
         for node in nodes:
             room[node] -= share
@@ -122,13 +123,6 @@ class Course:
 
 def _ran(task: SimulatedTask, now: int) -> int:
     return sum(min(end, now) - start for start, end, _, _ in task.spans if start <= now)
-
-
-def _numbers(nodes: int) -> Iterator[int]:
-    while nodes:
-        low = nodes & -nodes
-        yield low.bit_length() - 1
-        nodes ^= low
 
 
 def played(trace: Path, machines: Machines) -> Course:

@@ -110,7 +110,7 @@ def _known(directory: Any, subject: str, name: str) -> Outsider | None:
     return None
 
 
-def look(address: str) -> None:
+def try_search(address: str) -> None:
     """Ask one of the servers for the places where people and groups are searched. Raises `DirectoryError`."""
     dn, password = settings.GIVEWAY_LDAP_BIND_DN, settings.GIVEWAY_LDAP_BIND_PASSWORD
     with _connection(dn, password, addresses=[address]) as directory:

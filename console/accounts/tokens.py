@@ -39,7 +39,7 @@ class TokenData:
 
 
 def digest_of(secret: str) -> str:
-    """What the database keeps of a token."""
+    """What the database keeps of a token, or of a link's key: random and long, so without salt or a slow hash."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 

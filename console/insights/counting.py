@@ -20,7 +20,7 @@ from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.models import MemberRole, Membership
 from console.steering.models import STOP_KINDS, ActionState, Plan, PlanKind, PlannedAction
-from console.steering.recording.metering import MeteredStop, metered
+from console.steering.recording.metering import metered
 from console.steering.served import jobs_served
 from console.steering.work import Work, add_work, work_of
 from scheduler.model.actions import ActionKind
@@ -127,8 +127,8 @@ def count_stops(cluster: Cluster, stretch: Stretch) -> dict[tuple[str, str, str,
     for row, stop in stops:
         key = (stop.partition, cause_of(row), project[row.plan.job_id], project[row.job_id])
         found[key].stops += 1
-        add_work(found[key].lost, _work(stop, stop.ran_s - stop.kept_s))
-        add_work(found[key].saved, _work(stop, stop.kept_s))
+        add_work(found[key].lost, stop.work_in(stop.ran_s - stop.kept_s))
+        add_work(found[key].saved, stop.work_in(stop.kept_s))
     return dict(found)
 
 
@@ -187,7 +187,3 @@ def _served(cluster: Cluster, ids: Any, groups: Any) -> set[str]:
     return {
         job_id for plan in plans.only("pk", "job_id", "job_restarts", "tasks") for job_id in jobs_served(plan)
     }
-
-
-def _work(stop: MeteredStop, seconds: float) -> Work:
-    return work_of({"amounts": stop.amounts, "ran_s": seconds}) if seconds > 0 else {}

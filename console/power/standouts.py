@@ -38,7 +38,7 @@ class Standout:
     siblings: int = 0
 
 
-def look(cluster: Cluster) -> int:
+def follow_figures(cluster: Cluster) -> int:
     """Bring the incidents into step with the figures in force; how many have changed."""
     processors = Processor.objects.filter(cluster=cluster)
     seen = processors.aggregate(count=Count("pk"), last=Max("taken_at"))

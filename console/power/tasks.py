@@ -11,7 +11,7 @@ from console.power.losses import keep_losses
 from console.power.measuring import measure
 from console.power.models import OPEN_DRAINS, NodeDrain
 from console.power.selectors import rules_in_force
-from console.power.standouts import look
+from console.power.standouts import follow_figures
 
 
 @shared_task(name="power.measure")
@@ -28,7 +28,7 @@ def measure_some() -> None:
 def watch() -> None:
     """Which processors stand out, and the nodes that people have drained because of them."""
     cluster = configured_cluster()
-    look(cluster)
+    follow_figures(cluster)
     if NodeDrain.objects.filter(cluster=cluster, state__in=OPEN_DRAINS).exists():
         tend(cluster, connect_nodes(cluster))
 

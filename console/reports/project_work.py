@@ -14,7 +14,7 @@ from console.cluster.models import Job, JobPhase
 from console.core import clock
 from console.projects.models import Project
 from console.steering.models import STOP_KINDS, ActionState, Plan, PlanKind, PlannedAction
-from console.steering.recording.metering import MeteredStop, stops_of
+from console.steering.recording.metering import stops_of
 from console.steering.served import jobs_served
 from console.steering.work import Work, add_work, work_of
 from scheduler.model.resources import total
@@ -131,10 +131,6 @@ def _stopped(actions: Iterable[PlannedAction]) -> ProjectStops:
     lost: Work = {}
     kept: Work = {}
     for stop in stops:
-        add_work(lost, _of(stop, stop.ran_s - stop.kept_s))
-        add_work(kept, _of(stop, stop.kept_s))
+        add_work(lost, stop.work_in(stop.ran_s - stop.kept_s))
+        add_work(kept, stop.work_in(stop.kept_s))
     return ProjectStops(len(stops), lost, kept)
-
-
-def _of(stop: MeteredStop, seconds: float) -> Work:
-    return work_of({"amounts": stop.amounts, "ran_s": seconds}) if seconds > 0 else {}

@@ -9,8 +9,9 @@ from django.utils.translation import gettext_noop
 
 from console.accounts.models import Role, User
 from console.accounts.services import AccountData, create_account
+from console.accounts.tokens import digest_of
 from console.core import clock
-from console.setup.keys import hashed, new_code
+from console.setup.keys import new_code
 from console.setup.models import SetupCode
 from console.setup.selectors import has_administrator
 
@@ -28,7 +29,7 @@ def make_code() -> str:
         raise TakenError
     SetupCode.objects.all().delete()
     code = new_code()
-    SetupCode.objects.create(code_hash=hashed(code), expires_at=clock.now() + VALID)
+    SetupCode.objects.create(code_hash=digest_of(code), expires_at=clock.now() + VALID)
     return code
 
 
@@ -40,7 +41,7 @@ def take_seat(*, code: str, username: str, email: str, password: str, request_id
     """
     with transaction.atomic():
         rows = SetupCode.objects.select_for_update().filter(
-            code_hash=hashed(code.strip().lower()), expires_at__gt=clock.now()
+            code_hash=digest_of(code.strip().lower()), expires_at__gt=clock.now()
         )
         found = rows.first()
         if has_administrator():

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_noop
 
 from console.accounts.models import Role, User
 from console.accounts.services import RESERVED, AccountData, create_account
+from console.accounts.tokens import digest_of
 from console.audit.services import SYSTEM, Context, Subject, reason_of, record
 from console.core import clock
 from console.core.limits import no_room
@@ -22,7 +23,7 @@ from console.partitions.models import Partition
 from console.partitions.services import set_admins
 from console.projects.models import Project
 from console.projects.services import change_project, project_data
-from console.setup.keys import hashed, new_key
+from console.setup.keys import new_key
 from console.setup.models import Invitation
 from console.setup.selectors import open_invitations
 
@@ -58,7 +59,7 @@ def invite(*, actor: str, guest: Guest, reason: str, request_id: str = "") -> tu
     key = new_key()
     now = clock.now()
     row = Invitation(
-        key_hash=hashed(key),
+        key_hash=digest_of(key),
         username=guest.username,
         role=guest.role,
         email=guest.email,
@@ -156,7 +157,7 @@ def end_invitations() -> int:
 @transaction.atomic
 def accept(*, key: str, password: str, request_id: str = "") -> User:
     """The account, with the password that its owner chose. Raises `SpentError`, `ValidationError` on `password`."""
-    row = _open(Invitation.objects.filter(key_hash=hashed(key)))
+    row = _open(Invitation.objects.filter(key_hash=digest_of(key)))
     user = create_account(
         actor=row.username,
         username=row.username,
@@ -172,7 +173,7 @@ def accept(*, key: str, password: str, request_id: str = "") -> User:
 
 def find(key: str) -> Invitation:
     """The open invitation that a link stands for. Raises `SpentError`."""
-    row = Invitation.objects.filter(key_hash=hashed(key)).first()
+    row = Invitation.objects.filter(key_hash=digest_of(key)).first()
     if row is None or row.used_at or row.withdrawn_at or row.expires_at <= clock.now():
         raise SpentError
     return row

@@ -1,6 +1,5 @@
 """Secrets that are shown once: long enough that nobody guesses them, kept as hashes."""
 
-import hashlib
 import secrets
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -16,8 +15,3 @@ def new_code() -> str:
 def new_key() -> str:
     """A key for a link, 256 bits."""
     return secrets.token_urlsafe(32)
-
-
-def hashed(secret: str) -> str:
-    """What is kept of it. They are random and long: no salt, no slow hash is needed."""
-    return hashlib.sha256(secret.encode()).hexdigest()

@@ -43,7 +43,7 @@ from console.steering.keeping.keeping import keep_nodes
 from console.steering.kept_cycle import KeptCycle
 from console.steering.line.lines import work_out
 from console.steering.line.placing import put_line_in_order
-from console.steering.line.seeing import first_submissions, look, put_first
+from console.steering.line.seeing import as_seen, first_submissions, put_first
 from console.steering.models import BEGUN_STATES, Plan, PlanState
 from console.steering.observing import observe
 from console.steering.placing.choosing import choose, wishes_of
@@ -256,7 +256,7 @@ def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Repo
     acting.lines.by_partition = work_out(
         verdicts,
         observed_jobs,
-        look(cluster, observed_jobs),
+        as_seen(cluster, observed_jobs),
         first_submissions(cluster, acting.observation.jobs),
         put_first(open_now),
         acting.failures.holds,

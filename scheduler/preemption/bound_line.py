@@ -13,17 +13,17 @@ from scheduler.preemption.stock import Stocks
 DIGITS = 3
 """Amounts are rounded down to so many binary digits."""
 
-Standing = tuple[int, int, int, int]
+BoundPlace = tuple[int, int, int, int]
 """Where an entry stands in a line: by the highest class, the cost in it, the number of victims, the node. The same
 order as that of entries; numbers side by side compare in a fraction of the time."""
 
-InLine = tuple[Standing, Entry]
+InLine = tuple[BoundPlace, Entry]
 """A node in a line."""
 
 _FREE = -(1 << 70)
 """Instead of a class, where nobody has to go: below every weight of a level."""
-BEFORE_ALL: Standing = (_FREE, -1, 0, 0)
-BEHIND_ALL: Standing = (1 << 80, 0, 0, 0)
+BEFORE_ALL: BoundPlace = (_FREE, -1, 0, 0)
+BEHIND_ALL: BoundPlace = (1 << 80, 0, 0, 0)
 """Where a reader stands who has not begun, or has passed all nodes."""
 
 
@@ -33,7 +33,7 @@ def step_below(amount: int) -> int:
     return amount >> rest << rest
 
 
-def standing(entry: Entry) -> Standing:
+def place_of(entry: Entry) -> BoundPlace:
     """Where an entry with a bound stands."""
     cost = entry[0]
     return (*cost[0], entry[3]) if cost else (_FREE, 0, 0, entry[3])
@@ -49,7 +49,7 @@ class BoundLine:
         self._watch = quotes.index.changes.watch()
         quotes.index.look()
         entries = quotes.entries(stocks.enough(node_indices))
-        self._known: dict[int, InLine] = {entry[3]: (standing(entry), entry) for entry in entries}
+        self._known: dict[int, InLine] = {entry[3]: (place_of(entry), entry) for entry in entries}
         self._sorted = sorted([stands for stands, _ in self._known.values()])
 
     def catch_up(self) -> None:
@@ -65,7 +65,7 @@ class BoundLine:
         """A node in the line; None when it cannot be had."""
         return self._known.get(order)
 
-    def next(self, reached: Standing) -> InLine | None:
+    def next(self, reached: BoundPlace) -> InLine | None:
         """The first one behind, as it is now: whoever turns out to be dearer goes further back."""
         line, known, last = self._sorted, self._known, self._quotes.last
         number = bisect_right(line, reached)
@@ -79,7 +79,7 @@ class BoundLine:
 
     def _put(self, order: int, entry: Entry | None) -> None:
         before = self._known.pop(order, None)
-        stands = standing(entry) if entry else None
+        stands = place_of(entry) if entry else None
         if before and before[0] != stands:
             del self._sorted[bisect_left(self._sorted, before[0])]
         if entry and stands:

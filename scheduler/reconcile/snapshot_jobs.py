@@ -103,13 +103,13 @@ def elastic_nodes(
     shares = list(observed.alloc.values())
     if words.how is ShrinkHow.INPLACE and all(share.keys() <= PLAIN for share in shares):
         return Elastic(min_nodes=words.least, by=Shrinking.INPLACE, first=min(observed.alloc, key=natural))
-    alike = all(_untyped(share) == _untyped(shares[0]) for share in shares)
+    alike = all(untyped(share) == untyped(shares[0]) for share in shares)
     if words.how is ShrinkHow.TASKS or not alike or not observed.requeue:
         return None
     return Elastic(min_nodes=words.least, by=Shrinking.RESTART)
 
 
-def _untyped(share: Amounts) -> dict[str, int]:
+def untyped(share: Amounts) -> dict[str, int]:
     """Without the types of GPUs, which the job has not asked for where its nodes differ in them."""
     return {name: amount for name, amount in share.items() if ":" not in name}
 

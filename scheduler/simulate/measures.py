@@ -110,14 +110,14 @@ def _waits(waited: Sequence[int]) -> SimulatedWaits:
     tenth = waited[-ceil(count / 10) :]
     return SimulatedWaits(
         mean=sum(waited) / count,
-        median=_rank(waited, 50),
-        p90=_rank(waited, 90),
-        p99=_rank(waited, 99),
+        median=rank(waited, 50),
+        p90=rank(waited, 90),
+        p99=rank(waited, 99),
         longest_tenth=sum(tenth) / len(tenth),
     )
 
 
-def _rank(ordered: Sequence[int], percent: int) -> int:
+def rank(ordered: Sequence[int], percent: int) -> int:
     """The smallest value that so many of a hundred are not above."""
     return ordered[-(-len(ordered) * percent // 100) - 1]
 

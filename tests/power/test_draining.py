@@ -13,7 +13,7 @@ from console.power.deciding import drain, put_back
 from console.power.draining import SEEN_WITHIN, tend
 from console.power.figures import NewReading, record
 from console.power.models import NodeDrain, PowerIncident, Source, StandoutState
-from console.power.standouts import look
+from console.power.standouts import follow_figures
 from scheduler.adapters.simulator.draining import SimulatorNodes
 from scheduler.adapters.simulator.state import SimNodeState
 from scheduler.model.actions import ActionOutcome, OutcomeKind
@@ -27,7 +27,7 @@ def incident(site: Site) -> PowerIncident:
     """n4's second GPU is slow."""
     told = [NewReading(f"n{1 + i // 2}", "gpu", i % 2, 12 if i == 7 else 10) for i in range(8)]
     record(site.partition.cluster, told, Source.MEASURED)
-    look(site.partition.cluster)
+    follow_figures(site.partition.cluster)
     return PowerIncident.objects.get()
 
 

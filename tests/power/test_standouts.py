@@ -8,7 +8,7 @@ from console.cluster.models import Node
 from console.power.deciding import leave
 from console.power.figures import NewReading, record
 from console.power.models import PowerIncident, Source
-from console.power.standouts import look
+from console.power.standouts import follow_figures
 from tests.power.conftest import Site
 
 
@@ -17,7 +17,7 @@ def tell(site: Site, *seconds: float, source: Source = Source.MEASURED, times: i
     told = [NewReading(f"n{1 + i // 2}", "gpu", i % 2, each) for i, each in enumerate(seconds)]
     for _ in range(times):
         record(site.partition.cluster, told, source)
-    return look(site.partition.cluster)
+    return follow_figures(site.partition.cluster)
 
 
 def only() -> PowerIncident:
@@ -45,7 +45,7 @@ def test_a_fast_one_and_a_small_difference_are_none(site: Site) -> None:
 def test_it_looks_only_when_figures_have_changed(site: Site) -> None:
     tell(site, *[10] * 7, 12)
     PowerIncident.objects.update(figure=1.0)
-    assert look(site.partition.cluster) == 0
+    assert follow_figures(site.partition.cluster) == 0
     assert only().figure == 1.0
 
 

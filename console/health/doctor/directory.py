@@ -18,7 +18,7 @@ def check_directory() -> Iterator[Finding]:
 
     for address in settings.GIVEWAY_LDAP_URLS:
         try:
-            directory.look(address)
+            directory.try_search(address)
         except DirectoryError as error:
             yield fail(NAME, "doctor.directory.no_help", address=address, why=error.why)
         else:

@@ -9,6 +9,7 @@ from typing import Any
 
 from console.history.hindsight.facts import Standing
 from scheduler.model.jobs import Level
+from scheduler.simulate.measures import rank
 from scheduler.simulate.replay import SimulationOutcome
 from scheduler.simulate.tasks import SimulatedTask
 from scheduler.simulate.trace import TraceRow
@@ -64,15 +65,11 @@ def _figures(tasks: Sequence[SimulatedTask]) -> RunFigures:
     waits = sorted(task.waited for task in tasks)
     return RunFigures(
         mean=round(sum(waits) / len(waits), 1),
-        median=_rank(waits, 50),
-        p90=_rank(waits, 90),
+        median=rank(waits, 50),
+        p90=rank(waits, 90),
         stops=sum(task.stops for task in tasks),
         lost=_lost(tasks),
     )
-
-
-def _rank(ordered: Sequence[int], percent: int) -> int:
-    return ordered[-(-len(ordered) * percent // 100) - 1]
 
 
 def _lost(tasks: Iterable[SimulatedTask]) -> Work:
@@ -131,8 +128,8 @@ def _group(rows: Sequence[TraceRow], runs: Sequence[tuple[RunFigures, RunFigures
         "jobs": len(rows),
         "recorded": {
             "mean_s": round(sum(recorded) / len(recorded), 1),
-            "median_s": _rank(recorded, 50),
-            "p90_s": _rank(recorded, 90),
+            "median_s": rank(recorded, 50),
+            "p90_s": rank(recorded, 90),
         },
         "without": _waits(without),
         "with_policy": _waits(with_policy),

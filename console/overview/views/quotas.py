@@ -11,7 +11,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from console.accounts.access import require_write
+from console.accounts.access import require_write, told
 from console.accounts.permissions import Permission
 from console.core.errors import ChangedSinceError
 from console.core.fields import add_errors
@@ -26,7 +26,7 @@ from console.partitions.quotas import Use, limits_of, uses_shown
 from console.partitions.selectors import decoded, policy_in_force, policy_of
 from console.partitions.services import activate_policy
 from console.partitions.views.drafts import asked_draft
-from console.partitions.views.policy import AS_DRAFT, head, moved, readable_partition, told
+from console.partitions.views.policy import AS_DRAFT, head, moved, readable_partition
 from scheduler.model.policy import PartitionPolicy
 
 PAGE = "partitions/quotas.html"

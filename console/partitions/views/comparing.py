@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console.accounts.access import require_write
+from console.accounts.access import require_write, told
 from console.accounts.permissions import Permission
 from console.core.errors import ChangedSinceError
 from console.core.fields import add_errors
@@ -18,7 +18,7 @@ from console.partitions.drafts import activate_draft, roll_back
 from console.partitions.forms import ActivateForm
 from console.partitions.models import Partition
 from console.partitions.selectors import decoded, policy_in_force
-from console.partitions.views.policy import head, needs_confirmation, readable_partition, told
+from console.partitions.views.policy import head, needs_confirmation, readable_partition
 from scheduler.contracts.errors import InputError
 from scheduler.model.policy import Enforcement, PartitionPolicy
 

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from console.accounts.access import require_write
+from console.accounts.access import require_write, told
 from console.accounts.permissions import Permission
 from console.core.errors import ChangedSinceError
 from console.core.fields import add_errors
@@ -21,7 +21,7 @@ from console.partitions.drafts import Content, change_draft, delete_draft
 from console.partitions.forms import ROW_FORMS, DeleteDraftForm, PolicyForm, make_rows, policy_initial
 from console.partitions.models import Partition, PolicyDraft
 from console.partitions.selectors import decoded
-from console.partitions.views.policy import PAGE, head, in_sections, moved, readable_partition, told
+from console.partitions.views.policy import PAGE, head, in_sections, moved, readable_partition
 from scheduler.model.policy import PartitionPolicy
 
 

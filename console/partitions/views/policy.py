@@ -6,7 +6,6 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db import transaction
-from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -14,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
-from console.accounts.access import person, request_id, require_read, require_write
+from console.accounts.access import person, require_read, require_write, told
 from console.accounts.permissions import Permission
 from console.accounts.rules import is_administrator
 from console.core.diff import differences
@@ -113,15 +112,6 @@ def _confirm(request: HttpRequest, partition: Partition, wanted: PartitionPolicy
     ]
     context = head(request, partition) | {"confirm": wanted, "kept": kept, "reason": request.POST["reason"]}
     return render_page(request, PAGE, context)
-
-
-def told(request: HttpRequest, form: Form) -> dict[str, str]:
-    """Who does it, why, and in which request: what every service wants to know."""
-    return {
-        "actor": person(request).username,
-        "reason": form.cleaned_data["reason"],
-        "request_id": request_id(request),
-    }
 
 
 def _save_draft(request: HttpRequest, partition: Partition, form: PolicyForm, wanted: PartitionPolicy) -> str:

@@ -82,6 +82,13 @@ class Acting:
     plans: list[Plan] = field(default_factory=list)
     """Those that are being carried out in this round."""
 
+    def apply(self, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
+        """Have the cluster do something, while the lease is still held."""
+        if not actions:
+            return []
+        self.lease.check()
+        return self.adapter.apply(actions)
+
 
 @dataclass(slots=True)
 class _Look:

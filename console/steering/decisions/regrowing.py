@@ -24,8 +24,8 @@ from scheduler.model.jobs import JobState, ObservedJob, RunKey, SnapshotJob
 from scheduler.model.observation import Resizing
 from scheduler.model.plan import How
 from scheduler.model.policy import Enforcement, PartitionPolicy
-from scheduler.model.resources import Amounts
 from scheduler.priority.comment import read_comment
+from scheduler.reconcile.snapshot_jobs import untyped
 
 NOT_AGAIN = timedelta(minutes=2)
 """After an attempt was given up the job is left alone for this long."""
@@ -64,7 +64,7 @@ class Regrowing:
         if wish <= len(job.alloc) or end is None or end <= now:
             return job
         takes = max(shrunk.took_s, int(settings.GIVEWAY_RESTART_S))
-        each = _untyped(next(iter(job.alloc.values()))) if shrunk.is_mixed else elastic.per_node
+        each = untyped(next(iter(job.alloc.values()))) if shrunk.is_mixed else elastic.per_node
         told = replace(elastic, wish_nodes=wish, ends_at=end, restart_s=takes, per_node=each)
         return replace(job, elastic=told)
 
@@ -148,10 +148,6 @@ def _mixed(actions: Iterable[PlannedAction]) -> set[str]:
         if victim["job"] == action.job_id
     ]
     return {job_id for job_id, types in held if any(count > 1 for count in types.values())}
-
-
-def _untyped(share: Amounts) -> dict[str, int]:
-    return {name: amount for name, amount in share.items() if ":" not in name}
 
 
 def _took(cluster: Cluster, jobs: Iterable[str]) -> dict[str, int]:

@@ -23,7 +23,7 @@ from console.steering.journal import tell_kept
 from console.steering.keeping.exchanged import exchange_wishes
 from console.steering.keeping.wishes import REST_S, Wish, wishes
 from console.steering.models import KeptPlace
-from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind, keep_value
+from scheduler.model.actions import Action, ActionKind, OutcomeKind, keep_value
 from scheduler.model.jobs import JobState, ObservedJob, RunKey
 from scheduler.model.sentence import say
 
@@ -91,7 +91,7 @@ def let_go(cluster: Cluster, acting: Acting, leaving: Sequence[KeptPlace]) -> in
             show_change(cluster)
     failpoint("act.let_go.claimed")
     # What cannot be let go ends by itself.
-    _apply(acting, [Action(ActionKind.LET_GO, RunKey(place.job_id, 0)) for place in due])
+    acting.apply([Action(ActionKind.LET_GO, RunKey(place.job_id, 0)) for place in due])
     failpoint("act.let_go.applied")
     failpoint("act.let_go.settled")
     return len(due)
@@ -133,7 +133,7 @@ def _keep(
             _write(place, wish, nodes, now)
         show_change(cluster)
     failpoint("act.keep.claimed")
-    outcomes = _apply(acting, [_action(place, wish) for place, wish, _ in due])
+    outcomes = acting.apply([_action(place, wish) for place, wish, _ in due])
     failpoint("act.keep.applied")
     with transaction.atomic():
         for (place, _, _), outcome in zip(due, outcomes, strict=True):
@@ -178,10 +178,3 @@ def _action(place: KeptPlace, wish: Wish) -> Action:
     return Action(
         ActionKind.KEEP, wish.job.run, value=keep_value(place.until, place.nodes, for_next=wish.for_next)
     )
-
-
-def _apply(acting: Acting, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
-    if not actions:
-        return []
-    acting.lease.check()
-    return acting.adapter.apply(actions)

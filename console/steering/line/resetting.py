@@ -8,7 +8,7 @@ from django.db import transaction
 from console.cluster.models import Cluster
 from console.steering.actions.lease import Lease
 from console.steering.line.placing import NiceChange, put_in_place
-from console.steering.line.seeing import is_in_line, look
+from console.steering.line.seeing import as_seen, is_in_line
 from console.steering.models import LinePlace
 from scheduler.model.jobs import ObservedJob
 from scheduler.ports import ClusterPort, ClusterUnavailableError
@@ -50,4 +50,4 @@ def _look(
     jobs = observation.jobs_by_id
     with transaction.atomic():
         lease.renew()
-        return jobs, look(cluster, jobs)
+        return jobs, as_seen(cluster, jobs)

@@ -32,7 +32,7 @@ def places(cluster: Cluster) -> dict[str, LinePlace]:
     return {place.job_id: place for place in LinePlace.objects.filter(cluster=cluster)}
 
 
-def look(cluster: Cluster, jobs: Mapping[str, ObservedJob]) -> dict[str, LinePlace]:
+def as_seen(cluster: Cluster, jobs: Mapping[str, ObservedJob]) -> dict[str, LinePlace]:
     """The places as they are now seen to be. Must run inside a transaction."""
     known = places(cluster)
     gone = [place for place in known.values() if place.job_id not in jobs]

@@ -26,7 +26,7 @@ from console.steering.actions.acting import Acting
 from console.steering.models import ChosenPlace, KeptPlace
 from console.steering.placing.choosing import Chosen, Treatment
 from console.steering.placing.telling import tell_placed
-from scheduler.model.actions import Action, ActionKind, ActionOutcome
+from scheduler.model.actions import Action, ActionKind
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.sentence import say
 
@@ -72,8 +72,8 @@ def place_jobs(cluster: Cluster, acting: Acting, chosen: Sequence[Chosen]) -> in
         return 0
     failpoint("act.begin.claimed")
     # One that was in vain is seen at the next look: the job still waits, and is asked for again.
-    _apply(acting, [_begin(one.job, now) for one in at_once.values() if one.job.to_be_placed])
-    _apply(acting, [_begin(one.job, now + LATER_S) for one in later.values()])
+    acting.apply([_begin(one.job, now) for one in at_once.values() if one.job.to_be_placed])
+    acting.apply([_begin(one.job, now + LATER_S) for one in later.values()])
     failpoint("act.begin.applied")
     failpoint("act.begin.settled")
     return len(at_once) + len(later)
@@ -166,10 +166,3 @@ def _write(cluster: Cluster, known: dict[str, ChosenPlace], one: Chosen, now: in
 
 def _begin(job: ObservedJob, moment: int) -> Action:
     return Action(ActionKind.BEGIN, job.run, value=str(moment))
-
-
-def _apply(acting: Acting, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
-    if not actions:
-        return []
-    acting.lease.check()
-    return acting.adapter.apply(actions)

@@ -21,6 +21,7 @@ from console.steering.models import (
     PlannedAction,
     PlanState,
 )
+from console.steering.work import Work, work_of
 
 START = "submit to start"
 """Per partition: a histogram of seconds from a beneficiary's submission to its start, by the cluster's own clock."""
@@ -54,6 +55,10 @@ class MeteredStop:
     ran_s: float
     kept_s: float
     """Seconds of it that an acknowledged checkpoint kept."""
+
+    def work_in(self, seconds: float) -> Work:
+        """What it did in so many seconds."""
+        return work_of({"amounts": self.amounts, "ran_s": seconds}) if seconds > 0 else {}
 
 
 def count(cluster: Cluster, report: CountedReport) -> CycleMeter:

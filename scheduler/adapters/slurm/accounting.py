@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from scheduler.adapters.slurm import config as configs
 from scheduler.adapters.slurm.commands import CommandRunner
-from scheduler.adapters.slurm.errors import SlurmUnavailableError, not_understood, unavailable
+from scheduler.adapters.slurm.errors import SlurmUnavailableError, not_understood
 from scheduler.model.associations import Associations, SlurmAccount
 
 OWN = "root"
@@ -26,12 +26,11 @@ def look(
         dict(os.environ if env is None else env), timeout_s, max_bytes=64 * 1024 * 1024
     )
     try:
-        words = configs.words_of(_ask(runner, "scontrol", "--all", "show", "config"))
+        words = configs.words_of(runner.ask("scontrol", "--all", "show", "config"))
         if words.get("AccountingStorageType", "").strip() != STORAGE:
             return Associations(kept=False)
         return decode(
-            _ask(
-                runner, "sacctmgr", "--noheader", "--parsable2", "--readonly", "show", "associations",
+            runner.ask("sacctmgr", "--noheader", "--parsable2", "--readonly", "show", "associations",
                 f"cluster={words.get('ClusterName', '').strip()}", "format=Account%64,ParentName%64,User%64",
             )
         )  # fmt: skip
@@ -74,10 +73,3 @@ def _above(parent: str) -> str:
 
 def _is_name(text: str) -> bool:
     return len(text) <= LONGEST and text.isprintable()
-
-
-def _ask(runner: CommandRunner, program: str, *arguments: str) -> str:
-    answer = runner.run(program, *arguments)
-    if answer.code != 0:
-        raise unavailable(program, answer.err)
-    return answer.out

@@ -21,7 +21,6 @@ from scheduler.adapters.slurm.errors import (
     SlurmUnavailableError,
     not_understood,
     shortened,
-    unavailable,
 )
 from scheduler.adapters.slurm.nodes import records
 from scheduler.model.checkup import Checkup
@@ -70,7 +69,7 @@ def _client(runner: CommandRunner) -> str:
 
 def _configuration(runner: CommandRunner, found: Checkup) -> Checkup:
     before = time.time()
-    out = _ask(runner, "--all", "show", "config")
+    out = runner.ask("scontrol", "--all", "show", "config")
     asked = (before, time.time())
     try:
         taken = values.moment(configs.taken_word(out))
@@ -81,7 +80,7 @@ def _configuration(runner: CommandRunner, found: Checkup) -> Checkup:
 
 
 def _partitions(runner: CommandRunner) -> dict[str, dict[str, str]]:
-    out = _ask(runner, "--oneliner", "--all", "show", "partitions")
+    out = runner.ask("scontrol", "--oneliner", "--all", "show", "partitions")
     try:
         fields = [dict(re.findall(r"(\w+)=(\S*)", record)) for record in records(out, "PartitionName")]
     except ValueError as error:
@@ -92,7 +91,7 @@ def _partitions(runner: CommandRunner) -> dict[str, dict[str, str]]:
 def _kept(runner: CommandRunner) -> tuple[KeptNodes, ...]:
     """What is kept under our name now; one that has ended is none."""
     now = int(time.time())
-    out = _ask(runner, "--oneliner", "--all", "show", "reservations")
+    out = runner.ask("scontrol", "--oneliner", "--all", "show", "reservations")
     try:
         told = records(out, "ReservationName")
     except ValueError as error:
@@ -107,10 +106,3 @@ def _rights(runner: CommandRunner, found: Checkup) -> Checkup:
         return replace(found, operator=True)
     allowed = False if any(words in lowered for words in _NOT_ALLOWED) else None
     return replace(found, operator=allowed, refusal=said)
-
-
-def _ask(runner: CommandRunner, *arguments: str) -> str:
-    answer = runner.run("scontrol", *arguments)
-    if answer.code != 0:
-        raise unavailable("scontrol", answer.err)
-    return answer.out

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from scheduler.adapters.slurm import config as configs
 from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.endings import STORAGE
-from scheduler.adapters.slurm.errors import unavailable
 from scheduler.model.command_line import command_of, program_of
 
 AT_ONCE = 300
@@ -29,7 +28,7 @@ def look(
     wanted = list(dict.fromkeys(map(_array, job_ids)))
     if not wanted:
         return {}
-    config = configs.words_of(_ask(runner, "scontrol", "--all", "show", "config"))
+    config = configs.words_of(runner.ask("scontrol", "--all", "show", "config"))
     accounted = config.get("AccountingStorageType", "").strip() == STORAGE
     known: dict[str, str] = {}
     for first in range(0, len(wanted), AT_ONCE):
@@ -44,8 +43,7 @@ def _array(job_id: str) -> str:
 
 def _accounted(runner: CommandRunner, job_ids: Sequence[str]) -> dict[str, str]:
     mark = secrets.token_hex(8)
-    out = _ask(
-        runner, "sacct", "--noheader", "--parsable2", "--allocations", "--allusers", f"--delimiter={mark}",
+    out = runner.ask("sacct", "--noheader", "--parsable2", "--allocations", "--allusers", f"--delimiter={mark}",
         "--format=JobID,SubmitLine", f"--jobs={','.join(job_ids)}",
     )  # fmt: skip
     rows = (line.split(mark) for line in out.split("\n") if mark in line)
@@ -61,10 +59,3 @@ def _queued(runner: CommandRunner, job_ids: Sequence[str]) -> dict[str, str]:
     )  # fmt: skip
     rows = (record.partition("|") for record in answer.out.split(f"{mark};\n"))
     return {_array(job_id): program_of(line.split()) for job_id, _, line in rows if line != _NOTHING}
-
-
-def _ask(runner: CommandRunner, program: str, *arguments: str) -> str:
-    answer = runner.run(program, *arguments)
-    if answer.code != 0:
-        raise unavailable(program, answer.err)
-    return answer.out

@@ -19,6 +19,7 @@ from scheduler.adapters.slurm.errors import (
     SlurmOutputError,
     SlurmTimeoutError,
     SlurmUnavailableError,
+    unavailable,
 )
 
 _KEPT_VARIABLES = ("PATH", "HOME", "SLURM_CONF", "SLURM_JWT", "LD_LIBRARY_PATH")
@@ -59,6 +60,13 @@ class CommandRunner:
 
     def __post_init__(self) -> None:
         self._environment = clean_environment(self.env)
+
+    def ask(self, program: str, *arguments: str) -> str:
+        """What it says of a question. Raises `SlurmUnavailableError`, also where the program fails."""
+        answer = self.run(program, *arguments)
+        if answer.code != 0:
+            raise unavailable(program, answer.err)
+        return answer.out
 
     def run(self, program: str, *arguments: str, timeout_s: float | None = None) -> CommandAnswer:
         """Run one command to its end and give back its output, decoded leniently.

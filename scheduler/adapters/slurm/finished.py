@@ -14,7 +14,7 @@ from scheduler.adapters.slurm import values
 from scheduler.adapters.slurm.allowed import is_job_id
 from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.endings import STORAGE
-from scheduler.adapters.slurm.errors import SlurmUnavailableError, not_understood, unavailable
+from scheduler.adapters.slurm.errors import SlurmUnavailableError, not_understood
 from scheduler.model.command_line import command_of
 from scheduler.model.finished import FinishedRun, FinishedRuns
 
@@ -41,12 +41,11 @@ def look(
         dict(os.environ if env is None else env), timeout_s, max_bytes=256 * 1024 * 1024
     )
     try:
-        config = configs.words_of(_ask(runner, "scontrol", "--all", "show", "config"))
+        config = configs.words_of(runner.ask("scontrol", "--all", "show", "config"))
         if config.get("AccountingStorageType", "").strip() != STORAGE:
             return FinishedRuns(kept=False)
         mark = secrets.token_hex(8)
-        out = _ask(
-            runner, "sacct", "--noheader", "--parsable2", "--allocations", "--allusers", f"--state={STATES}",
+        out = runner.ask("sacct", "--noheader", "--parsable2", "--allocations", "--allusers", f"--state={STATES}",
             f"--starttime={_told(since)}", f"--endtime={_told(until)}", f"--delimiter={mark}",
             f"--format={','.join(FIELDS)}",
         )  # fmt: skip
@@ -119,10 +118,3 @@ def _run(fields: list[str]) -> FinishedRun | None:
 
 def _told(moment: int) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-
-
-def _ask(runner: CommandRunner, program: str, *arguments: str) -> str:
-    answer = runner.run(program, *arguments)
-    if answer.code != 0:
-        raise unavailable(program, answer.err)
-    return answer.out

@@ -45,7 +45,7 @@ def state_of_word(told: str) -> JobState | None:
     return _STATES[word]
 
 
-def standing(row: QueueRow) -> tuple[JobState | None, str]:
+def state_as_told(row: QueueRow) -> tuple[JobState | None, str]:
     """Where the job is, and what is not understood of it: its row, or its state.
 
     Of a state that is not known only this is: a job that has nodes holds them, and one of which nothing is told may.

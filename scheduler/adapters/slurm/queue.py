@@ -147,7 +147,7 @@ class QueueReader:
                 faults.append("squeue tells of a job without its id")
                 return None
             row = salvaged
-        state, odd = jobs.standing(row)
+        state, odd = jobs.state_as_told(row)
         if state is None:
             return None
         new = _New(record, row, state, odd)

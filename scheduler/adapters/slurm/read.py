@@ -19,7 +19,7 @@ from scheduler.adapters.slurm import licenses, nodes, reservations, topology, un
 from scheduler.adapters.slurm.allowed import is_topology
 from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.config import Config
-from scheduler.adapters.slurm.errors import SlurmOutputError, unavailable
+from scheduler.adapters.slurm.errors import SlurmOutputError
 from scheduler.adapters.slurm.placing import BeginMarks
 from scheduler.adapters.slurm.queue import QueueReader
 from scheduler.adapters.slurm.reservations import SlurmReservation
@@ -96,7 +96,7 @@ class Reader:
     def fresh_config(self) -> Config:
         """The configuration as it is now. Raises `SlurmUnavailableError`."""
         before = self.clock()
-        out = self._ask("scontrol", "--all", "show", "config")
+        out = self.runner.ask("scontrol", "--all", "show", "config")
         asked = (before, self.clock())
         try:
             taken = values.moment(configs.taken_word(out))
@@ -177,14 +177,8 @@ class Reader:
         return self._units[name]
 
     def _records(self, what: str, key: str, *options: str) -> list[str]:
-        out = self._ask("scontrol", "--oneliner", *options, "--all", "show", what)
+        out = self.runner.ask("scontrol", "--oneliner", *options, "--all", "show", what)
         try:
             return nodes.records(out, key)
         except ValueError as error:
             raise SlurmOutputError(f"scontrol: {error}") from error
-
-    def _ask(self, program: str, *arguments: str) -> str:
-        answer = self.runner.run(program, *arguments)
-        if answer.code != 0:
-            raise unavailable(program, answer.err)
-        return answer.out

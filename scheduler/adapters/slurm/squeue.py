@@ -2,24 +2,20 @@
 
 from scheduler.adapters.slurm import rows
 from scheduler.adapters.slurm.commands import CommandRunner
-from scheduler.adapters.slurm.errors import SlurmOutputError, unavailable
+from scheduler.adapters.slurm.errors import SlurmOutputError
 
 
 def squeue(runner: CommandRunner) -> list[str]:
     """The records of squeue. Raises `SlurmUnavailableError`."""
     table = rows.Table.fresh()
-    answer = runner.run("squeue", *table.arguments)
-    if answer.code != 0:
-        raise unavailable("squeue", answer.err)
+    out = runner.ask("squeue", *table.arguments)
     try:
-        return table.records(answer.out)
+        return table.records(out)
     except ValueError as error:
         raise SlurmOutputError(str(error)) from error
 
 
 def waiting(runner: CommandRunner) -> frozenset[str]:
     """Ids of the jobs that wait, in Slurm's own short form. Raises `SlurmUnavailableError`."""
-    answer = runner.run("squeue", "--noheader", "--all", "--local", "--states=PENDING", "--format=%i")
-    if answer.code != 0:
-        raise unavailable("squeue", answer.err)
-    return frozenset(answer.out.split())
+    out = runner.ask("squeue", "--noheader", "--all", "--local", "--states=PENDING", "--format=%i")
+    return frozenset(out.split())
