@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from unicodedata import east_asian_width
 
 HEIGHT = 120
 TOP, BOTTOM = 16, 18
@@ -66,18 +67,23 @@ def bars(
     longest = max((len(number(value)) for _, values in rows for value in values), default=0)
     bar = max(BAR, LETTER * longest + APART)
     most = max((value for _, values in rows for value in values), default=0) or 1
-    group_width = bar * len(series) + BETWEEN
+    labels = [label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…" for label, _ in rows]
+    group_width = max(bar * len(series) + BETWEEN, max(map(_label_width, labels), default=0) + APART)
     groups = []
-    for place, (label, values) in enumerate(rows):
-        left = place * group_width + BETWEEN // 2
+    for place, (_label, values) in enumerate(rows):
+        left = place * group_width + (group_width - bar * len(series)) // 2
         made = tuple(
             _bar(first + index, left + index * bar, bar, value / most, number(value))
             for index, value in enumerate(values)
         )
-        short = label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
-        groups.append(Group(short, left + bar * len(series) // 2, made))
+        groups.append(Group(labels[place], left + bar * len(series) // 2, made))
     named = tuple(enumerate(series, start=first))
     return BarPlot(title, named, tuple(groups), max(1, len(rows)) * group_width)
+
+
+def _label_width(label: str) -> int:
+    """At 10 px: a Chinese letter is as wide as it is high, others a little more than half of that."""
+    return sum(10 if east_asian_width(letter) in "WF" else 6 for letter in label)
 
 
 def _bar(series: int, x: int, width: int, share: float, text: str) -> Bar:

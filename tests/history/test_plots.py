@@ -43,3 +43,13 @@ def test_series_keep_their_number_where_another_plot_has_more() -> None:
 @pytest.mark.parametrize(("value", "text"), [(0, "0"), (0.4321, "0.432"), (12, "12"), (12345, "12.3k")])
 def test_numbers_are_short(value: float, text: str) -> None:
     assert number(value) == text
+
+
+def test_what_stands_under_the_groups_does_not_touch() -> None:
+    """Chinese letters are as wide as they are high."""
+    plot = bars("等待", ["现在"], [("demo P2", [6.67]), ("demo 未配置", [0.225]), ("cpu 未配置", [0])])
+    first, second, third = (group.middle for group in plot.groups)
+    wide, also_wide = 5 * 6 + 3 * 10, 4 * 6 + 3 * 10
+    assert second - first >= (7 * 6 + wide) / 2 + APART
+    assert third - second >= (wide + also_wide) / 2 + APART
+    assert third + also_wide / 2 <= plot.width
