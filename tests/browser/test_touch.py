@@ -3,6 +3,7 @@
 A phone on its side is 844 pixels wide, as wide as half a desk's window: width alone does not tell them apart.
 """
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -105,3 +106,30 @@ def test_a_document_before_and_after_is_read_without_scrolling_sideways(
     for side in (".sides .gone", ".sides .come"):
         box = ada.locator(side).first.bounding_box()
         assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390
+
+
+def test_two_fingers_zoom_the_lanes_and_open_nothing(house: House, ada: Page, at: At) -> None:
+    """They dragged it far into the future, in jumps."""
+    ada.set_viewport_size({"width": 390, "height": 844})
+    ada.goto(at("/partitions/x/"))
+    lanes = ada.locator("#lanes")
+    expect(lanes).to_have_attribute("data-bars", re.compile("."))
+    lanes.locator("canvas").scroll_into_view_if_needed()
+    box = lanes.locator("canvas").bounding_box()
+    assert box
+    before = int(lanes.get_attribute("data-span") or 0)
+    middle, height = box["x"] + 220, box["y"] + 60
+    hand = ada.context.new_cdp_session(ada)
+
+    def fingers(kind: str, *apart: int) -> None:
+        points = [{"x": middle + side * px, "y": height} for px in apart for side in (-1, 1)]
+        hand.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    fingers("touchStart", 20)
+    for px in (30, 40, 60, 80):
+        fingers("touchMove", px)
+    fingers("touchEnd")
+    ada.wait_for_function(
+        "before => Number(document.getElementById('lanes').dataset.span) < before / 2", arg=before
+    )
+    assert ada.url == at("/partitions/x/")

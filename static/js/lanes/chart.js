@@ -12,6 +12,7 @@
 
   class Chart {
     constructor(root) {
+      this.fingers = new Map(); // where each is on the canvas, by pointer
       this.root = root;
       this.canvas = root.querySelector("canvas");
       this.box = root.querySelector(".lanes-box");
@@ -245,7 +246,7 @@
       canvas.addEventListener("pointerdown", (event) => this.grab(event));
       canvas.addEventListener("pointermove", (event) => this.move(event));
       canvas.addEventListener("pointerup", (event) => this.drop(event));
-      canvas.addEventListener("pointercancel", () => { this.held = null; });
+      canvas.addEventListener("pointercancel", (event) => this.letGo(event));
       canvas.addEventListener("pointerleave", () => { if (document.activeElement !== canvas) this.choose(null); });
       canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
       box.addEventListener("scroll", () => this.draw(), { passive: true });
@@ -263,12 +264,25 @@
       this.root.querySelector("details").addEventListener("toggle", () => this.fillTable(true));
     }
 
+    /* Two fingers zoom: what is between them stays there. Neither of them drags or opens anything then. */
     grab(event) {
-      if (event.button === 0) this.held = { x: event.clientX, y: event.clientY, far: false, id: event.pointerId };
+      if (event.button !== 0) return;
+      if (event.isPrimary) this.fingers.clear();
+      this.fingers.set(event.pointerId, event.offsetX);
+      this.held = { x: event.clientX, y: event.clientY, far: this.fingers.size > 1, id: event.pointerId };
+    }
+
+    pinch(event) {
+      const gap = () => { const [a, b] = this.fingers.values(); return Math.max(Math.abs(a - b), DRAG_PX); };
+      const before = gap();
+      this.fingers.set(event.pointerId, event.offsetX);
+      const [a, b] = this.fingers.values();
+      this.zoom(before / gap(), (a + b) / 2);
     }
 
     move(event) {
       const { held, view } = this;
+      if (this.fingers.size === 2 && this.fingers.has(event.pointerId)) { this.pinch(event); return; }
       if (!held) { this.choose(this.at(event.offsetX, event.offsetY)); return; }
       const [dx, dy] = [event.clientX - held.x, event.clientY - held.y];
       if (!held.far && Math.abs(dx) + Math.abs(dy) < DRAG_PX) return;
@@ -279,9 +293,14 @@
       this.moved();
     }
 
+    letGo(event) {
+      this.fingers.delete(event.pointerId);
+      this.held = null;
+    }
+
     drop(event) {
       const { held } = this;
-      this.held = null;
+      this.letGo(event);
       if (!held || held.far) return;
       const row = this.facts && this.rowAt(event.offsetY);
       if (row && row.unit) { this.fold.turn(row.unit.key); this.refold(); return; }
