@@ -75,23 +75,29 @@ class PlanRows:
 
     def _plans(self, played: Sequence[PlayedPlan | PlayedProposal]) -> list[Plan]:
         """The plans as they ended, saved."""
-        cycles = Cycle.objects.bulk_create(
-            Cycle(
-                cluster=self.cluster,
-                number=self.cycle_at(each.at),
-                started_at=clock.from_epoch(each.at),
-                finished_at=clock.from_epoch(each.at) + timedelta(milliseconds=60),
-                outcome=CycleOutcome.OK,
-            )
-            for each in played
-        )
-        made = [self._plan(each, cycle) for each, cycle in zip(played, cycles, strict=True)]
+        cycles = self._cycles(played)
+        made = [self._plan(each, cycles[self.cycle_at(each.at)]) for each in played]
         plans = [plan for _, plan in made]
         Plan.objects.bulk_create(plans, batch_size=BATCH)
         for new, plan in made:
             plan.priority = new.priority_of(plan)  # Its own number is part of its place in line.
         Plan.objects.bulk_update(plans, ["priority"], batch_size=BATCH)
         return plans
+
+    def _cycles(self, played: Sequence[PlayedPlan | PlayedProposal]) -> dict[int, Cycle]:
+        """The cycles in which they were decided, by number, saved: one may have decided several, of two partitions."""
+        first = {self.cycle_at(each.at): each.at for each in reversed(played)}
+        cycles = Cycle.objects.bulk_create(
+            Cycle(
+                cluster=self.cluster,
+                number=number,
+                started_at=clock.from_epoch(at),
+                finished_at=clock.from_epoch(at) + timedelta(milliseconds=60),
+                outcome=CycleOutcome.OK,
+            )
+            for number, at in sorted(first.items())
+        )
+        return {cycle.number: cycle for cycle in cycles}
 
     def _plan(self, played: PlayedPlan | PlayedProposal, cycle: Cycle) -> tuple[NewPlans, Plan]:
         with clock.set_to(clock.from_epoch(played.at)):
