@@ -51,7 +51,7 @@ def sections(found: Insights) -> list[ShownQuestion]:
 def coverage_words(found: Insights) -> str:
     """How much was seen, which is said first, and whether the times can be compared."""
     if not found.seen.days:
-        return _("Nothing was seen in this time.")
+        return _("Nothing is known of this time: nothing was seen in it, or it is not added up yet.")
     told = _("Seen: %s.") % _seen(found.seen)
     if found.comparable:
         before = _("The same time before: %s.") % _seen(found.seen_before)
