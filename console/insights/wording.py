@@ -97,6 +97,11 @@ def wait_words(row: LevelWaits) -> str:
     }
     if not row.p90_s and not row.median_before_s:
         return _("Nine in ten jobs of %(level)s on %(partition)s started at once.") % facts
+    if not row.median_s and row.median_before_s is None:
+        return (
+            _("Half the jobs of %(level)s on %(partition)s started at once, nine in ten within %(p90)s.")
+            % facts
+        )
     if row.median_before_s is None:
         text = _(
             "Half the jobs of %(level)s on %(partition)s waited up to %(median)s, nine in ten up to %(p90)s."
