@@ -6,7 +6,8 @@
 
   const KEY = "giveway-typed";
   const doc = document;
-  const person = doc.body.dataset.person;
+  const note = doc.getElementById("typed-again");
+  const person = note ? note.dataset.person : "";
   const between = doc.getElementById("typed-kept"); // on pages that stand between a form and its saving
   const NEVER = /^(hidden|password|file|submit|button|image|reset)$/;
   let sent = null; // the form that is on its way
@@ -66,7 +67,6 @@
         || here.find((each) => nameOf(each) === name);
       return form ? fill(form, values) : 0;
     });
-    const note = doc.getElementById("typed-again");
     if (note && filled.some(Boolean)) note.hidden = false;
   }
 
