@@ -37,6 +37,13 @@ def test_a_form_that_is_sent_after_its_session_leads_back_to_its_page(house: Hou
     assert "nothing has been saved" not in Client().get("/sign-in/?next=/").content.decode()
 
 
+def test_the_account_names_what_is_ones_own(house: House, signed_in: SignedIn) -> None:
+    pages = {who: signed_in(who).get("/account/").content.decode() for who in ("pam", "dave", "vera")}
+    assert "You manage projects" in pages["pam"] and 'href="/projects/alpha/"' in pages["pam"]
+    assert "You administer partitions" in pages["dave"] and "You manage projects" not in pages["dave"]
+    assert "You manage" not in pages["vera"] and "You administer" not in pages["vera"]
+
+
 def test_an_address_that_only_takes_posts_says_so(signed_in: SignedIn) -> None:
     answer = signed_in("ada").get("/account/password/")
     assert answer.status_code == 405
