@@ -36,7 +36,7 @@ class JobLevelSerializer(serializers.Serializer):
 class ElasticSerializer(serializers.Serializer):
     """An elastic job, in workers: tasks of its array, jobs of its group, or its nodes.
 
-    Those whose workers are tasks or jobs give up workers before anybody is stopped; the others count as rigid.
+    Those whose workers are tasks or jobs give up workers before anybody is stopped; the others count as not elastic.
     """
 
     min = serializers.IntegerField(help_text="It can do with so many.")

@@ -35,8 +35,8 @@ SENTENCES: dict[str, str] = {
     "audit.anchors.never": "No anchor was ever written to %(path)s; the periodic task `audit anchor` does not run.",
     "audit.anchors.not_yet": "There is no anchor in %(path)s yet; one is written every minute.",
     "audit.unproven": (
-        "Nothing outside the database proves the rows after row %(n)s, the last one that was anchored, on %(moment)s "
-        "UTC: %(m)s up to row %(row)s."
+        "Not proved outside the database: rows after row %(n)s, up to row %(row)s (%(m)s in all). Last anchor: "
+        "%(moment)s UTC."
     ),
     # Its triggers
     "audit.trigger.gone": "The trigger %(name)s that guards the log is not there or switched off.",

@@ -6,9 +6,10 @@ import time
 import uuid
 from collections.abc import Callable
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
+from django.template import loader
 from django.utils.cache import patch_cache_control, patch_vary_headers
 
 from console.core import request_log
@@ -102,3 +103,20 @@ def _picture(found: re.Match[bytes]) -> bytes:
     if code == DELETE:
         return "␡".encode()
     return (chr(PICTURES + code) if code < DELETE else "\N{REPLACEMENT CHARACTER}").encode()
+
+
+class NotAllowedPageMiddleware:
+    """Say something to who opens an address that only takes posts (from a history, a bookmark): Django says nothing."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if (
+            isinstance(response, HttpResponseNotAllowed)
+            and not response.content
+            and request.accepts("text/html")
+        ):
+            response.content = loader.render_to_string("405.html", request=request)
+        return response

@@ -17,6 +17,11 @@ def project_words(row: ProjectBalance | ProjectUnevenness) -> str:
     return row.project or _("no known project")
 
 
+def _who(row: ProjectBalance | ProjectUnevenness) -> str:
+    """The project, as a sentence begins."""
+    return row.project or _("Jobs of no known project")
+
+
 def number(value: float) -> str:
     """Three digits, or all of a hundred and more."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
@@ -48,7 +53,7 @@ def projects(found: Insights) -> str:
             "%(project)s gained the most: %(n)d stops made room for it, and its jobs that had got room ran %(work)s.",
             most.made,
         )
-        told.append(text % {"project": project_words(most), "n": most.made, "work": work_words(most.room)})
+        told.append(text % {"project": _who(most), "n": most.made, "work": work_words(most.room)})
     paid = max(found.projects, key=lambda row: (_weight(row.lost), row.suffered))
     if paid.suffered:
         text = ngettext(
@@ -56,9 +61,7 @@ def projects(found: Insights) -> str:
             "%(project)s paid the most: %(work)s lost by %(n)d stops.",
             paid.suffered,
         )
-        told.append(
-            text % {"project": project_words(paid), "n": paid.suffered, "work": work_words(paid.lost)}
-        )
+        told.append(text % {"project": _who(paid), "n": paid.suffered, "work": work_words(paid.lost)})
     return one_after_the_other(told)
 
 
@@ -88,7 +91,7 @@ def unevenness(found: Insights) -> str:
         return told
     text = _("%(project)s lost the most: %(lost)s.")
     worst = text % {
-        "project": project_words(most),
+        "project": _who(most),
         "lost": work_words(_resources([most], lambda row: row.hours_lost)),
     }
     return one_after_the_other([told, worst])

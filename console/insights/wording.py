@@ -51,7 +51,7 @@ def sections(found: Insights) -> list[ShownQuestion]:
 def coverage_words(found: Insights) -> str:
     """How much was seen, which is said first, and whether the times can be compared."""
     if not found.seen.days:
-        return _("Nothing was seen in this time.")
+        return _("Nothing is known of this time: nothing was seen in it, or it is not added up yet.")
     told = _("Seen: %s.") % _seen(found.seen)
     if found.comparable:
         before = _("The same time before: %s.") % _seen(found.seen_before)
@@ -97,6 +97,11 @@ def wait_words(row: LevelWaits) -> str:
     }
     if not row.p90_s and not row.median_before_s:
         return _("Nine in ten jobs of %(level)s on %(partition)s started at once.") % facts
+    if not row.median_s and row.median_before_s is None:
+        return (
+            _("Half the jobs of %(level)s on %(partition)s started at once, nine in ten within %(p90)s.")
+            % facts
+        )
     if row.median_before_s is None:
         text = _(
             "Half the jobs of %(level)s on %(partition)s waited up to %(median)s, nine in ten up to %(p90)s."

@@ -1,4 +1,4 @@
-"""A job's life as one bar: when it waited, ran, saved its state, was held, and who caused it. Nothing is read here.
+"""A job's life as one bar: when it waited, ran, had time to save, was held, and who caused it. Nothing is read here.
 
 Moments are those of the cluster for runs, and ours for what we did: where they contradict each other, the earlier part
 keeps its place. What nobody saw is left blank.
@@ -49,7 +49,7 @@ class LifeKind(StrEnum):
 WORDS: dict[LifeKind, Promise] = {
     LifeKind.WAITING: pgettext_lazy("part of a job's life", "waited"),
     LifeKind.RUNNING: pgettext_lazy("part of a job's life", "ran"),
-    LifeKind.SAVING: pgettext_lazy("part of a job's life", "saved its state"),
+    LifeKind.SAVING: pgettext_lazy("part of a job's life", "had time to save"),
     LifeKind.HELD: pgettext_lazy("part of a job's life", "was stopped, held"),
 }
 

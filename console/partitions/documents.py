@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -101,6 +102,14 @@ def _bands(text: str, names: list[str], form: PolicyForm, draft: Draft) -> list[
     unknown = [word for line in lines for word in line if word not in names and word != UNCONFIGURED]
     if unknown:
         form.add_error("bands", _("“%(name)s” is no level above.") % {"name": unknown[0]})
+        draft.complete = False
+        return None
+    places = [*names, UNCONFIGURED]
+    listed = [word for line in lines for word in line]
+    wrong = next((b for a, b in pairwise(listed) if places.index(a) >= places.index(b)), None)
+    if wrong is not None:
+        text = _("“%(name)s” stands too far down, or twice: list the highest band first, each level once.")
+        form.add_error("bands", text % {"name": wrong})
         draft.complete = False
         return None
     ranks: dict[str, int | None] = {UNCONFIGURED: None, **{name: rank for rank, name in enumerate(names)}}

@@ -64,6 +64,11 @@ def as_people(cluster: Cluster, users: Iterable[User]) -> list[Person]:
     ]
 
 
+def places_of(cluster: Cluster, username: str) -> tuple[list[str], list[str]]:
+    """The partitions that somebody administers, and the projects that he manages."""
+    return _administers(cluster, [username])[username], _manages(cluster, [username])[username]
+
+
 def _administers(cluster: Cluster, names: list[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     rows = PartitionAdmin.objects.filter(username__in=names, partition__cluster=cluster)

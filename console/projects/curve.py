@@ -31,7 +31,8 @@ class CurveLabel:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """All that is shown of an urgency that follows a deadline. `path`, marks and lines are in drawing units."""
+    """All that is shown of an urgency that follows a deadline. `path`, marks and lines are in drawing units.
+    `is_past`: the deadline."""
 
     deadline: date
     now: float
@@ -41,6 +42,7 @@ class Curve:
     today_at: float
     deadline_at: float
     levels: Sequence[CurveLabel]
+    is_past: bool
     width: int = WIDTH
     height: int = HEIGHT
     left: int = LEFT
@@ -74,6 +76,7 @@ def curve_of(schedule: Schedule, base: float, deadline: date, today: date) -> Cu
         today_at=across(today),
         deadline_at=across(deadline),
         levels=_apart([CurveLabel(up(urgency), f"{urgency:g}") for urgency in urgencies]),
+        is_past=deadline < today,
     )
 
 

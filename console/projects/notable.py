@@ -27,6 +27,13 @@ _READ = ("code", "size", "grade", "urgency", "urgency_by", "deadline", "slurm_ac
 def _of_place(proposal: ProjectProposal, data: ProjectData, others: list[Project]) -> Iterator[str]:
     if any(each.code == data.code for each in others):
         yield _("There is a project %(code)s already: another code has to be given.") % {"code": data.code}
+    twins = [
+        each.code for each in others if each.code != data.code and each.code.lower() == data.code.lower()
+    ]
+    if twins:
+        yield _("Its code differs from that of %(projects)s in capitals only.") % {
+            "projects": names(twins[:NAMED])
+        }
     score = as_wanted(Project(cluster=proposal.cluster), data).score
     highest = max(others, key=lambda each: each.score, default=None)
     if highest is not None and score > highest.score:
@@ -53,6 +60,12 @@ def _of_people(proposal: ProjectProposal, data: ProjectData) -> Iterator[str]:
     if further:
         text = _("It names further managers: %(names)s.")
         yield text % {"names": names(further[:NAMED])}
+        known = User.objects.filter(username__in=further[:NAMED_AT_ONCE]).values_list("username", flat=True)
+        strangers = sorted(set(further[:NAMED_AT_ONCE]) - set(known))
+        if strangers:
+            yield _("Nobody here has an account of this name yet: %(names)s.") % {
+                "names": names(strangers[:NAMED])
+            }
     if not User.objects.filter(username=proposal.asked_by, is_active=True).exists():
         yield _("%(who)s has no account here any more, or one that is switched off.") % {
             "who": proposal.asked_by

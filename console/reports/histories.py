@@ -14,7 +14,6 @@ from console.audit.selectors import entry_differences, visible_entries
 from console.cluster.models import Cluster, Job
 from console.core.diff import KeyDifference
 from console.core.resaying import resay
-from console.core.saying import names
 from console.partitions.selectors import visible_partitions
 from console.projects.selectors import visible_projects
 from console.steering.models import Checkpoint, Plan, PlannedAction
@@ -186,10 +185,8 @@ def _of_row(row: AuditEntry) -> HistoryMoment:
 def _of_plan(plan: Plan) -> HistoryMoment:
     facts = {"n": plan.pk, "job": plan.job_id, "user": plan.user, "state": plan.get_state_display()}
     text = _("Plan %(n)d for %(job)s (%(user)s): %(state)s") % facts
-    victims = names(sorted(str(victim["job"]) for victim in plan.victims))
-    stops = _(" It stops %s.") % victims if victims else ""
     shadow = _(" In shadow: nothing was touched.") if plan.enforcement == "shadow" else ""
-    detail = f"{resay(plan.explain)}{stops}{shadow}"
+    detail = f"{resay(plan.explain)}{shadow}"
     return HistoryMoment(
         plan.created_at, "plan", "arrows-exchange", text, detail, plan=plan.pk, job_id=plan.job_id
     )

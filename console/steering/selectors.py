@@ -18,7 +18,7 @@ from console.core.saying import names
 from console.partitions.models import Partition
 from console.partitions.selectors import administered_partitions
 from console.projects.models import ProjectProposal, RequestState, UrgencyRequest
-from console.steering.models import Plan, Victim
+from console.steering.models import Fate, Plan, Victim
 from console.steering.operations.instead import can_be_chosen, mark_of_alternative
 from console.steering.operations.requests import GROUP, ApprovalRequest, asked_plans
 from console.steering.work import Work, add_work, ran_s, work_lost, work_of, work_short, work_words
@@ -34,6 +34,11 @@ class Loss:
     words: str
     fate: Victim | None = None
     """What became of it, once it was sent a signal or a stop."""
+
+    @property
+    def spared(self) -> bool:
+        """Whether it was not stopped after all."""
+        return self.fate is not None and self.fate.fate == Fate.SPARED
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,15 @@ def lost_by(*plans: Plan) -> Work:
     total: Work = {}
     for plan in plans:
         add_work(total, work_lost(plan.victims, waited_s(plan)))
+    return total
+
+
+def lost_of(losses: Iterable[Loss]) -> Work:
+    """What stopping them destroys or has destroyed; of those who were not stopped after all, nothing."""
+    total: Work = {}
+    for loss in losses:
+        if not loss.spared:
+            add_work(total, work_of({**loss.victim, "ran_s": loss.ran_s}))
     return total
 
 

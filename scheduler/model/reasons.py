@@ -68,7 +68,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.GROWS: "There is free room for workers that it lacks.",
     Reason.GROWS_LATER: "A worker beyond its elastic job's minimum waits for free room; nobody is stopped for it.",
     Reason.GETS_PART: "There is room for a part of its units; the rest goes on waiting.",
-    Reason.NOTHING_LOWER_RUNS: "Nothing of lower rank runs here.",
+    Reason.NOTHING_LOWER_RUNS: "Nobody who runs here makes room for it.",
     Reason.NOT_ENOUGH_EVEN_SO: "Stopping every lower job would still not make enough room.",
     Reason.DOES_NOT_FIT_EVER: "No nodes of the partition can ever give what it asks for.",
     Reason.PAUSED: "Nobody may be stopped just now.",

@@ -54,6 +54,7 @@ SENTENCES: dict[str, str] = {
     "limit.hour": "%(partition)s has had %(used)s of %(most)s stops in this hour",
     "limit.too_many": "%(why)s, and %(n)s more are too many",
     "queue.nothing_lower": "%(who)s needs %(need)s; no lower job runs in %(partition)s.",
+    "queue.nothing_lower.bands": "%(who)s needs %(need)s; no job of a lower band runs in %(partition)s.",
     "queue.none_may": "%(who)s needs %(need)s; no lower job may be stopped (%(n)s running).",
     "queue.none_may.often": (
         "%(who)s needs %(need)s; no lower job may be stopped (%(n)s running, %(m)s of users who were stopped "
@@ -99,7 +100,7 @@ SENTENCES: dict[str, str] = {
         "The elastic job has the %(least)s workers that it needs; %(who)s is one more. It starts when there "
         "is free room, and nobody is stopped for it."
     ),
-    "again.rigid": "Elastic jobs count as rigid here now; %(job)s would have been taken from one.",
+    "again.rigid": "No job counts as elastic here now; %(job)s would have been taken from one.",
     "spared.shrinking": "it gives up some of its nodes just now",
     "again.minimum": "The elastic job %(group)s has %(n)s other workers left and needs %(least)s.",
     "spared.workers": "its workers are more than may be stopped within an hour",

@@ -6,25 +6,25 @@ Part of `scheduler.model.sentences` (scheduler/priority/comment.py, console/clus
 OF_COMMENTS: dict[str, str] = {
     "comment.capitals": "%(word)s: write %(right)s in small letters. Until then it changes nothing.",
     "comment.elastic.form": (
-        "%(word)s is not understood; write for example elastic:min=2,wish=4. The job counts as rigid."
+        "%(word)s is not understood; write for example elastic:min=2,wish=4. The job counts as not elastic."
     ),
     "comment.elastic.part": (
-        "elastic: “%(part)s” is not understood; known are min=, wish= and how=. The job counts as rigid."
+        "elastic: “%(part)s” is not understood; known are min=, wish= and how=. The job counts as not elastic."
     ),
-    "comment.elastic.twice": "elastic: %(key)s stands twice; keep one. The job counts as rigid.",
+    "comment.elastic.twice": "elastic: %(key)s stands twice; keep one. The job counts as not elastic.",
     "comment.elastic.number": (
-        "elastic: %(key)s=%(value)s is no number of workers; write 1 or more. The job counts as rigid."
+        "elastic: %(key)s=%(value)s is no number of workers; write 1 or more. The job counts as not elastic."
     ),
     "comment.elastic.no_min": (
-        "elastic: min is missing; write for example elastic:min=2,wish=4. The job counts as rigid."
+        "elastic: min is missing; write for example elastic:min=2,wish=4. The job counts as not elastic."
     ),
     "comment.elastic.crossed": (
-        "elastic: min=%(least)s is more than wish=%(wish)s; make min the smaller one. The job counts as rigid."
+        "elastic: min=%(least)s is more than wish=%(wish)s; make min the smaller one. The job counts as not elastic."
     ),
     "comment.elastic.how": (
-        "elastic: how=%(value)s is not known; choose tasks, inplace or restart. The job counts as rigid."
+        "elastic: how=%(value)s is not known; choose tasks, inplace or restart. The job counts as not elastic."
     ),
-    "comment.elastic.many": "elastic stands there more than once; keep one. The job counts as rigid.",
+    "comment.elastic.many": "elastic stands there more than once; keep one. The job counts as not elastic.",
     "comment.group.many": "group= stands there with several names; keep one. The job counts alone.",
     "comment.group.name": (
         "group=%(value)s is no name of a group; take up to 64 letters, digits, _ . : or -. The job counts alone."
@@ -63,9 +63,9 @@ OF_COMMENTS: dict[str, str] = {
     "elastic.range.project": "%(least)s to %(wish)s workers (from its project)",
     "elastic.least.project": "at least %(least)s workers (from its project)",
     "elastic.now": "%(range)s, %(n)s now",
-    "elastic.rigid": "Its workers are jobs of their own, which give way by how=tasks only: it counts as rigid.",
+    "elastic.rigid": "Its workers are jobs of their own, which give way by how=tasks only: it counts as not elastic.",
     "elastic.alone": (
-        "It is neither a task of an array nor a job of a group, and has no second node: it counts as rigid."
+        "It is neither a task of an array nor a job of a group, and has no second node: it counts as not elastic."
     ),
     "elastic.gpus": "It holds GPUs or the like: it gives back nodes by a restart.",
     "elastic.taken": "%(job)s has its other workers; they come back when it ends.",

@@ -141,8 +141,9 @@ class ExplanationWriter:
         return had if held.used >= most else say("limit.too_many", why=had, n=victims)
 
     def nothing_lower(self, job: SnapshotJob) -> Sentence:
-        """Nobody to stop."""
-        return say("queue.nothing_lower", **self.needs(job), partition=clean(self._rules.name))
+        """Nobody to stop. Where there are bands, jobs of lower levels may well run: those of its own band."""
+        bands = ".bands" if self._rules.bands is not None else ""
+        return say(f"queue.nothing_lower{bands}", **self.needs(job), partition=clean(self._rules.name))
 
     def not_enough(self, job: SnapshotJob, below: Below) -> Sentence:
         """Stopping everybody below would not do."""

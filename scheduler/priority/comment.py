@@ -6,7 +6,7 @@
     balanced                         nodes of equal compute power
 
 All other words are the user's own. A comment is hostile text: any text is read, nothing is raised. A word of ours that
-is wrong changes nothing and is named in `faults`; an elastic job whose words contradict each other counts as rigid.
+is wrong changes nothing and is named in `faults`; an elastic job whose words contradict each other is not elastic.
 """
 
 import re

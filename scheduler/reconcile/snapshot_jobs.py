@@ -74,7 +74,7 @@ def elastic_workers(
 
     None for other jobs.
 
-    Who wants to shrink in another way than by tasks is no such worker, and counts as rigid.
+    Who wants to shrink in another way than by tasks is no such worker, and counts as not elastic.
     """
     words = _words(observed, pattern, task_type)
     if words is None or words.how not in (None, ShrinkHow.TASKS):

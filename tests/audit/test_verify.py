@@ -248,8 +248,10 @@ def test_rows_after_the_last_anchor_are_fine() -> None:
     assert (found.rows, found.anchored, found.faults) == (8, 6, [])
     assert found.anchored_at is not None
     assert found.notes == [found.unproven]
-    assert found.unproven.startswith("Nothing outside the database proves the rows after row 6, the last one")
-    assert found.unproven.endswith(f"on {found.anchored_at:%F %T} UTC: 2 up to row 8.")
+    assert found.unproven == (
+        "Not proved outside the database: rows after row 6, up to row 8 (2 in all). "
+        f"Last anchor: {found.anchored_at:%F %T} UTC."
+    )
 
 
 def test_an_empty_log_beside_accounts_was_emptied() -> None:

@@ -56,7 +56,7 @@ def rows_of(browser: Client, question: str, query: str = "") -> list[dict[str, s
 
 def test_of_nothing_nothing_is_said_or_drawn(house: House, ada: Client) -> None:
     shown = page(ada)
-    assert "Nothing was seen in this time." in shown
+    assert "Nothing is known of this time: nothing was seen in it, or it is not added up yet." in shown
     assert "Too little is known to answer: 0 starts in one level, and 10 are needed." in shown
     assert "Nobody was stopped." in shown
     assert "<figure" not in ada.get(AT).content.decode()

@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -73,6 +74,20 @@ def test_a_past_that_cannot_be_made_up_keeps_nobody_from_working(
     assert not Plan.objects.exists()
     run_cycle(configured_cluster())
     assert Job.objects.exists()
+
+
+def test_one_cycle_may_have_decided_for_two_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    play = week.played_week
+
+    def at_once(*args: Any) -> Any:
+        made, seen = play(*args)
+        made.proposals[0].at = made.plans[0].at
+        return made, seen
+
+    monkeypatch.setattr(week, "played_week", at_once)
+    assert week.make_week()
+    of_both = Cycle.objects.filter(plans__enforcement="shadow").filter(plans__enforcement="enforce")
+    assert of_both.exists()
 
 
 def test_the_same_seed_makes_the_same_past_and_another_one_another() -> None:

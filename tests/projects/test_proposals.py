@@ -208,10 +208,14 @@ def test_who_decides_is_told_what_reaches_further_than_it_looks(pam: User, alpha
         "The Slurm account physics is that of alpha already.",
         "Its urgency comes to 9; managers may set 5 by themselves.",
         "It names further managers: mallory.",
+        "Nobody here has an account of this name yet: mallory.",
         "1 of its members is in another project, too: ann.",
         "It gives job names a level of their own: *.",
     ]
     assert points_of(made, GAMMA) == [], "the like of others is not worth a word"
+    assert points_of(made, replace(GAMMA, code="ALPHA")) == [
+        "Its code differs from that of alpha in capitals only."
+    ]
     User.objects.filter(username="pam").update(is_active=False)
     assert points_of(made, GAMMA) == ["pam has no account here any more, or one that is switched off."]
 

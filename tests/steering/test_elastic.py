@@ -106,7 +106,7 @@ def test_switched_off_in_the_grace_time_nothing_is_taken(sim: Sim) -> None:
     sim.port.advance(25)
     sim.cycles(1)
     plan.refresh_from_db()
-    assert "count as rigid" in str(plan.undo_reason)
+    assert "No job counts as elastic" in str(plan.undo_reason)
     assert states(sim, workers) == [RUNNING] * 4
 
 

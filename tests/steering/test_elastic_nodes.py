@@ -104,7 +104,7 @@ def test_undone_it_comes_back_with_all_its_nodes(sim: Sim) -> None:
 
 
 def test_a_refused_number_of_nodes_keeps_nobody_held(sim: Sim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It goes on as it was, and counts as rigid from then on."""
+    """It goes on as it was, and counts as not elastic from then on."""
     monkeypatch.setattr(
         "scheduler.adapters.simulator.resizing._restart_with",
         lambda *_: ActionOutcome(OutcomeKind.REFUSED, "no"),

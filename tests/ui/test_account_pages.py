@@ -24,6 +24,43 @@ def test_signing_in_leads_to_where_one_wanted_to_go(house: House) -> None:
     assert answer.headers["Location"] == "/projects/alpha/"
 
 
+def test_a_form_that_is_sent_after_its_session_leads_back_to_its_page(house: House) -> None:
+    def sent(referer: str) -> str:
+        answer = Client().post(f"/plans/{house.plan.pk}/decision/", {}, headers={"referer": referer})
+        return answer.headers["Location"]
+
+    back = sent("http://testserver/plans/?state=proposed")
+    assert back == "/sign-in/?next=/plans/%3Fstate%3Dproposed&unsaved=1"
+    assert "nothing has been saved" in Client().get(back).content.decode()
+    for elsewhere in ("", "https://evil.example/plans/", "javascript:alert(1)"):
+        assert sent(elsewhere) == "/sign-in/?next=/&unsaved=1"
+    assert "nothing has been saved" not in Client().get("/sign-in/?next=/").content.decode()
+
+
+def test_the_account_names_what_is_ones_own(house: House, signed_in: SignedIn) -> None:
+    pages = {who: signed_in(who).get("/account/").content.decode() for who in ("pam", "dave", "vera")}
+    assert "You manage projects" in pages["pam"] and 'href="/projects/alpha/"' in pages["pam"]
+    assert "You administer partitions" in pages["dave"] and "You manage projects" not in pages["dave"]
+    assert "You manage" not in pages["vera"] and "You administer" not in pages["vera"]
+
+
+def test_an_address_that_only_takes_posts_says_so(signed_in: SignedIn) -> None:
+    answer = signed_in("ada").get("/account/password/")
+    assert answer.status_code == 405
+    assert "only takes what a form sends" in answer.content.decode()
+    plain = signed_in("ada").get("/account/password/", headers={"accept": "application/json"})
+    assert (plain.status_code, plain.content) == (405, b"")
+
+
+@pytest.mark.parametrize(
+    "address", ["/plans/99999/", "/incidents/99999/", "/projects/none/", "/studies/99999/"]
+)
+def test_what_is_not_there_is_told_in_words_of_the_console(signed_in: SignedIn, address: str) -> None:
+    answer = signed_in("ada").get(address)
+    assert answer.status_code == 404
+    assert "There is no such page, or it is not yours to see." in answer.content.decode()
+
+
 def test_nobody_is_sent_elsewhere_after_signing_in(house: House) -> None:
     answer = Client().post(
         "/sign-in/", {"username": "ada", "password": PASSWORD, "next": "https://evil.example/"}

@@ -91,7 +91,9 @@ def test_my_jobs_shows_each_array_once_and_every_fault(house: House, signed_in: 
     factories.make_job(house.cluster, "62", user="eve", phase="pending", comment="elastic:min=5,wish=4")
     page = signed_in("vera").get("/my-jobs/").content.decode()
     assert page.count("2 to 4 workers (from its comment), 2 now") == 1
-    assert "elastic: min=5 is more than wish=4; make min the smaller one. The job counts as rigid." in page
+    assert (
+        "elastic: min=5 is more than wish=4; make min the smaller one. The job counts as not elastic." in page
+    )
 
 
 def test_the_api_tells_it_with_one_query_for_all_jobs_of_a_user(house: House, ada: Client) -> None:

@@ -74,6 +74,14 @@ def test_half_a_deadline_draws_nothing(day: str, house: House, ada: Client) -> N
     assert "Today the urgency" not in text
 
 
+def test_a_deadline_that_is_past_is_said_to_be(house: House, ada: Client) -> None:
+    def told(day: str) -> str:
+        return words_of(ada.post("/levels-preview/", typed(**{**DATED, "deadline": day})).content.decode())
+
+    assert "The deadline is past. Today the urgency is" in told("2020-01-01")
+    assert "The deadline is past." not in told("2190-01-01")
+
+
 def test_the_drawing_rises_with_the_urgency_and_ends_at_the_base() -> None:
     curve = curve_of(SCHEDULE, 1, date(2026, 12, 31), date(2026, 12, 10))
     heights = [float(y) for y in re.findall(r"V([\d.]+)", curve.path)]

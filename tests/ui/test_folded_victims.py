@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from console.steering.models import Plan
+from console.steering.models import Fate, Plan, Victim
 from tests import factories
 from tests.factories import EPOCH
 from tests.markup import flat
@@ -108,3 +108,23 @@ def test_what_became_of_them_is_counted(sweep: Plan, ada: Client) -> None:
 
     said = flat(re.sub(r"<[^>]+>", " ", row))
     assert re.search(r"3 Came back 1 (Waits|Not yet known) 1 ", said), said
+
+
+def test_who_was_not_stopped_after_all_has_lost_nothing(house: House, ada: Client) -> None:
+    plan = plan_of(
+        house, victim("70"), state="undone", undo_reason="Others came.", outcome="Others came. 70 lives."
+    )
+    run = {"job_id": "70", "run_start": EPOCH - 300, "run_restarts": 0}
+    spared = {"fate": Fate.SPARED, "words": "It was not stopped.", "sent_at": timezone.now()}
+    fate = Victim.objects.create(plan=plan, cluster=house.cluster, user="bob", job_name="x", **run, **spared)
+
+    page = flat(show(ada, f"/plans/{plan.pk}/"))
+
+    assert "nobody was stopped, no work was lost" in page
+    assert "Not stopped" in page and "It was not stopped." not in page
+    assert "requeued" not in page
+    assert page.count("Others came.") == 1, "the reason stands in the outcome already"
+    fate.fate = Fate.RETURNED
+    fate.save()
+    page = flat(show(ada, f"/plans/{plan.pk}/"))
+    assert "work lost if nothing was saved" in page and "requeued" in page

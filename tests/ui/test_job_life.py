@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from console.cluster.models import Job, JobRun
 from console.core import clock
-from console.overview.life import LifeKind, LifeSpan, spans_of
+from console.overview.life import WORDS, LifeKind, LifeSpan, spans_of
 from console.steering.models import Plan, PlannedAction
 from scheduler.model.actions import ActionKind
 from tests import factories
@@ -67,6 +67,10 @@ def test_stopped_held_let_go_and_running_again() -> None:
         LifeSpan(WAITING, 100, 200), LifeSpan(RUNNING, 200, 380), LifeSpan(SAVING, 380, 400), LifeSpan(HELD, 400, 450),
         LifeSpan(WAITING, 450, 500), LifeSpan(RUNNING, 500, 1000),
     ]  # fmt: skip
+
+
+def test_it_is_not_said_that_a_job_saved_where_it_was_only_asked_to() -> None:
+    assert str(WORDS[SAVING]) == "had time to save"
 
 
 def test_saving_now_and_held_now() -> None:

@@ -47,6 +47,9 @@ def test_a_manager_changes_the_urgency(signed_in: SignedIn, house: House) -> Non
     row = AuditEntry.objects.get(action="project.changed", actor="pam")
     assert row.reason == "The deadline has moved"
     assert len(row.request_id) == 32
+    again = signed_in("pam").post("/projects/alpha/", typed(version="2"), follow=True).content.decode()
+    assert "Nothing was different: project alpha stays as it was." in again
+    assert "has been saved" not in again
 
 
 def test_a_pattern_says_that_its_jobs_are_one_request_and_elastic(house: House, ada: Client) -> None:

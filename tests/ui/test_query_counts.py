@@ -45,7 +45,7 @@ PAGES: dict[str, int] = {
     "/history/jobs/88/": 15,  # and which plans of its array were for it
     "/history/projects/alpha/": 13,
     "/priority-file/": 8,
-    "/account/": 8,  # and whether the person manages a project, who may then propose one
+    "/account/": 11,  # and which partitions and projects are the person's own
 }
 POLLS: dict[str, tuple[str, int]] = {
     "/": ("partition-cards", 5),

@@ -65,7 +65,7 @@ def test_none_is_shown_where_it_was_no_better_than_one_figure_for_all(
 
 
 def test_how_good_chances_were(house: House, ada: Client) -> None:
-    assert "Of no chance of being stopped" in ada.get("/forecasts/").content.decode()
+    assert "It is not known yet of any job whether it was stopped" in ada.get("/forecasts/").content.decode()
     tally_of(house, squares=2.0)
     page = ada.get("/forecasts/").content.decode()
     assert ("0.0100" in page, "0.0400" in page, ">75\N{NO-BREAK SPACE}%<" in page, ">yes<" in page) == (

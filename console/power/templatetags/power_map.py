@@ -40,4 +40,4 @@ def _quiet(words: str) -> str:
 @lru_cache(maxsize=8192)
 def _figure(seconds: float, _language: str | None) -> str:
     """Kept: figures change once a month. How digits are written depends on the language."""
-    return text(floatformat(seconds, "-3"))
+    return text(floatformat(seconds, 3))

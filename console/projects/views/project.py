@@ -88,12 +88,13 @@ def _take(request: HttpRequest, found: Project | None) -> HttpResponse:
     if all([form.is_valid(), tasks.is_valid()]):
         outcome = _save(request, form, tasks, found)
         if outcome:
-            _told(request, outcome)
+            seen = form.cleaned_data["version"] if found else None
+            _told(request, outcome, same=outcome.project.version == seen)
             return go(request, reverse("project", args=[outcome.project.code]))
     return _show(request, form, tasks, found, invalid=True)
 
 
-def _told(request: HttpRequest, outcome: ProjectChange) -> None:
+def _told(request: HttpRequest, outcome: ProjectChange, *, same: bool) -> None:
     code = {"code": outcome.project.code}
     if outcome.request:
         messages.warning(
@@ -101,6 +102,8 @@ def _told(request: HttpRequest, outcome: ProjectChange) -> None:
             _("The urgency of %(code)s waits for an administrator's approval; the rest has been saved.")
             % code,
         )
+    elif same:
+        messages.info(request, _("Nothing was different: project %(code)s stays as it was.") % code)
     else:
         messages.success(request, _("Project %(code)s has been saved.") % code)
 

@@ -14,6 +14,7 @@ from console.core.saying import names, one_after_the_other
 from console.steering.decisions.rejections import HEEDED
 from console.steering.explanations.answer import About, AnswerLine, AnswerPart
 from console.steering.explanations.growing import starts_again
+from console.steering.explanations.higher import higher
 from console.steering.explanations.known import Known
 from console.steering.explanations.placed import waits_for_its_nodes
 from console.steering.explanations.wording import (
@@ -24,10 +25,9 @@ from console.steering.explanations.wording import (
     one_line,
     sentence,
     victims,
-    who,
 )
 from console.steering.models import KeptPlace, Plan, PlanKind, PlanState
-from scheduler.model.policy import LineOrder, Mode, PartitionPolicy
+from scheduler.model.policy import LineOrder, PartitionPolicy
 from scheduler.model.reasons import Reason
 from scheduler.preemption.sentences import clean
 
@@ -279,24 +279,5 @@ def _would_change(known: Known, row: Job, plan: Plan | None) -> AnswerLine | Non
     if plan is not None and not plan.not_now:
         return None
     if row.reason == Reason.NOTHING_LOWER_RUNS:
-        return _higher(known, row)
+        return higher(known, row)
     return AnswerLine(str(CHANGES[row.reason])) if row.reason in CHANGES else None
-
-
-def _higher(known: Known, row: Job) -> AnswerLine:
-    """With which level it would reach somebody; whether that made enough room is another question."""
-    policy, lowest = known.policies.get(row.partition), known.lowest.get(row.partition)
-    if policy is None or lowest is None:
-        return AnswerLine(_("It starts when a running job ends."))
-    by_user = policy.mode in {Mode.USER, Mode.USER_THEN_TASK}
-    rank = lowest.user_level if by_user else lowest.task_level
-    if rank == 0 or policy.bands is not None:
-        return AnswerLine(_("It starts when a running job ends."))
-    level = lowest.user_level_name if by_user else lowest.task_level_name
-    facts_of = {
-        "job": who(lowest.job_id, lowest.user),
-        "axis": _("user level") if by_user else _("task level"),
-        "level": clean(level) if rank is not None else _("none"),
-    }
-    text = _("A higher %(axis)s than %(level)s might change that: then %(job)s could be stopped for it.")
-    return AnswerLine(text % facts_of)

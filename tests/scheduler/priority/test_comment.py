@@ -70,7 +70,9 @@ def test_a_wrong_word_is_named_and_changes_nothing(comment: str, code: str) -> N
 
 def test_the_fault_says_what_to_do() -> None:
     (fault,) = read_comment("elastic:min=5,wish=4").faults
-    assert fault == ("elastic: min=5 is more than wish=4; make min the smaller one. The job counts as rigid.")
+    assert fault == (
+        "elastic: min=5 is more than wish=4; make min the smaller one. The job counts as not elastic."
+    )
 
 
 def test_a_wrong_word_leaves_the_others_as_they_are() -> None:

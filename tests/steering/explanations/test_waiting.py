@@ -32,12 +32,26 @@ def test_nothing_lower_runs_who_is_ahead_and_what_would_change_it(sim: Sim) -> N
     answer = ask(sim, mine)
 
     assert (answer.state, answer.parts[0].about) == ("pending", About.WAITING)
-    assert answer.headline == "It waits: nothing of lower rank runs here."
+    assert answer.headline == "It waits: nobody who runs here makes room for it."
     assert sim.row(mine).explain in said(answer)
     assert f"It is at place 2 in line of x. Just before it: {first} (bob, P2)." in said(answer)
     assert f"then {running} (bob) could be stopped for it." in said(answer)
     assert "A higher user level than P2 might change that" in said(answer)
     assert "It is the next in line of x." in said(ask(sim, first))
+
+
+def test_where_bands_spare_lower_jobs_it_is_not_said_that_none_runs(sim: Sim) -> None:
+    sim.policy(bands=[[0], [1, 2, 3, None]])
+    running = sim.running("ann", 8)
+    mine = sim.submit("bob", 8)
+    sim.cycle()
+
+    answer = ask(sim, mine)
+
+    assert answer.headline == "It waits: nobody who runs here makes room for it."
+    assert "needs 8 cpu on one node; no job of a lower band runs in x." in said(answer)
+    assert "A higher user level than P1 might change that" in said(answer)
+    assert f"then {running} (ann) could be stopped for it." in said(answer)
 
 
 @pytest.mark.parametrize(
