@@ -284,3 +284,8 @@ class ProjectProposal(models.Model):
 
     def __str__(self) -> str:
         return f"proposal {self.pk}"
+
+    @property
+    def state_words(self) -> str:
+        """A proposal is accepted as a project, where an urgency that is asked for is approved."""
+        return str(_("Accepted") if self.state == RequestState.APPROVED else self.get_state_display())

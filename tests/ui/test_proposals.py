@@ -40,6 +40,7 @@ def test_a_manager_proposes_and_an_administrator_makes_it_one(house: House, sign
     assert Project.objects.get(code="gamma").size == 8
     own = words(pam.get(at).content.decode())
     assert "Accepted with changes: size: 40 → 8" in own and "Agreed, smaller" in own
+    assert "Approved" not in own and "Approved" not in words(ada.get("/project-requests/").content.decode())
     assert 'value="accept"' not in own and "Withdraw" not in own
 
 
