@@ -56,6 +56,19 @@ def test_lists_of_jobs_are_cards(address: str, house: House, ada: Page, at: Call
         assert box and box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
 
 
+def test_a_very_long_name_does_not_fill_the_screen(house: House, ada: Page, at: Callable[[str], str]) -> None:
+    """Slurm takes names of any length."""
+    Job.objects.update(name="l1_" + "x" * 900)
+    Plan.objects.update(job_name="l1_" + "x" * 900)
+    ada.set_viewport_size(PHONE)
+    ada.goto(at("/partitions/x/"))
+    expect(ada.locator("main .phone-cards td.clip").first).to_be_visible()
+    heights = ada.evaluate(
+        "() => [...document.querySelectorAll('.phone-cards td.clip')].map(e => e.getBoundingClientRect().height)"
+    )
+    assert len(heights) > 2 and max(heights) < 120
+
+
 @pytest.mark.parametrize("address", ["/jobs/", "/partitions/x/", "/nodes/n1/"])
 def test_on_a_wide_screen_they_are_tables_as_wide_as_their_sheet(
     address: str, house: House, ada: Page, at: Callable[[str], str]
