@@ -180,7 +180,7 @@ def test_a_sentence_is_kept_as_data_beside_its_english_and_both_are_hashed() -> 
     assert entry.reason == "2 stopped jobs did not come back: 7 and 8."
     assert entry.said is not None and set(entry.said) == {"reason"}
     assert told(entry, "en") == ("alpha (Alpha)", str(reason))
-    assert told(entry, "zh-hans") == ("alpha (Alpha)", "2 个被停止的作业未能恢复：7 和 8。")
+    assert told(entry, "zh-hans") == ("alpha（Alpha）", "2 个被停止的作业未能恢复：7 和 8。")
     row = AuditEntry.objects.values().get(pk=entry.pk)
     assert row_hash(row) == row["hash"]
     for changed in (None, {}, {"reason": {**entry.said["reason"], "params": {}}}):

@@ -89,7 +89,11 @@ def test_the_number_of_queries_does_not_grow_with_history(house: House, ada: Cli
     for number in range(20):
         plan = factories.make_plan(cycle, f"{500 + number}", state="verified", policy_revision=1)
         factories.make_action(
-            plan, "requeue_hold", run_start=number + 1, state="verified", issued_at=factories.NOW
+            plan,
+            "requeue_hold",
+            run_start=factories.EPOCH - 300 + number,
+            state="verified",
+            issued_at=factories.NOW,
         )
     with CaptureQueriesContext(connection) as after:
         page = text_of(ada, "88")

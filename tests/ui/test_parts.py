@@ -25,7 +25,7 @@ from console.steering.models import Checkpoint, Plan
 from scheduler.model.plan import DecisionKind, How
 from scheduler.model.policy import Enforcement, Mode
 from tests import factories
-from tests.factories import NOW
+from tests.factories import EPOCH, NOW
 from tests.ui.conftest import House
 
 
@@ -150,7 +150,7 @@ def test_what_was_only_planned_or_dropped_is_no_story(house: House) -> None:
 
 def test_what_a_victim_saved_and_where_it_went_on_is_in_its_story(house: House) -> None:
     Checkpoint.objects.create(
-        plan=house.plan, cluster=house.cluster, job_id="88", run_start=1, run_restarts=0, user="bob",
+        plan=house.plan, cluster=house.cluster, job_id="88", run_start=EPOCH - 300, run_restarts=0, user="bob",
         asked_at=NOW, acknowledged_at=NOW, via="api", saved="epoch=10", resumed_at=NOW + timedelta(minutes=5),
     )  # fmt: skip
     told = [(event.text, event.detail) for event in tell(read(house.cluster, "88"))]
