@@ -91,7 +91,7 @@ def test_the_number_of_queries_does_not_grow_with_history(house: House, ada: Cli
         factories.make_action(
             plan,
             "requeue_hold",
-            run_start=factories.EPOCH - 300 + number,
+            run_start=factories.EPOCH - 200 + number,
             state="verified",
             issued_at=factories.NOW,
         )

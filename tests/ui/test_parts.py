@@ -293,10 +293,10 @@ def test_values_are_said_in_the_readers_language() -> None:
     with translation.override("zh-hans"):
         assert words.json_words("user_then_task", "mode") == "先用户后任务"
         patterns = [{"pattern": "a_eval*", "importance": 2.0}]
-        assert words.json_words(patterns, "tasks") == "匹配式 a_eval*；重要程度 2"
-        assert words.json_words({"12": "waiting"}, "victims") == "12 在排队"
+        assert words.json_words(patterns, "tasks") == "匹配式：a_eval*；重要程度：2"
+        assert words.json_words({"12": "waiting"}, "victims") == "12：在排队"
         victim = {"job": "12", "how": "requeue", "user_level": "unconfigured"}
-        assert words.json_words([victim], "victims") == "作业 12；方式重新排队；用户级别未配置"
+        assert words.json_words([victim], "victims") == "作业：12；方式：重新排队；用户级别：未配置"
 
 
 @pytest.mark.parametrize(
