@@ -82,10 +82,10 @@ def test_my_jobs_and_lists_have_it_in_a_column(house: House, ada: Client) -> Non
     row = chance_of(house, 0.124)
     tally_of(house)
     Job.objects.filter(job_id="900").update(user=house.people["ada"].slurm_user)
-    assert ">12 %</td>" in ada.get("/my-jobs/").content.decode()
-    assert ">12 %</td>" in ada.get("/partitions/x/?r_col=risk&r_col=name").content.decode()
+    assert ">12\N{NO-BREAK SPACE}%</td>" in ada.get("/my-jobs/").content.decode()
+    assert ">12\N{NO-BREAK SPACE}%</td>" in ada.get("/partitions/x/?r_col=risk&r_col=name").content.decode()
     StopChance.objects.filter(pk=row.pk).update(start=row.start - 5)
-    assert ">12 %</td>" not in ada.get("/my-jobs/").content.decode()
+    assert ">12\N{NO-BREAK SPACE}%</td>" not in ada.get("/my-jobs/").content.decode()
 
 
 def test_the_api_tells_it_and_how_good_chances_were(house: House, ada: Client) -> None:
