@@ -50,7 +50,7 @@ def test_every_phrase_is_said_in_chinese_with_all_that_it_holds() -> None:
 
 def test_every_reason_has_its_sentence_in_chinese() -> None:
     for reason in Reason:
-        said = resaid(SENTENCES[reason])
+        said = translation.gettext(SENTENCES[reason])
         assert said and said != SENTENCES[reason] and not ENGLISH.search(said), reason
 
 
