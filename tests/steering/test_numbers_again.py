@@ -69,33 +69,23 @@ def test_a_plan_for_the_earlier_one_is_not_its_own(sim: Sim) -> None:
     assert Plan.objects.filter(job_id=last).exists()
 
 
-def test_its_row_of_another_partition_is_not_a_row_of_this_job(sim: Sim, again: str) -> None:
-    """The same user's, too, who had submitted the earlier one there."""
+@pytest.mark.parametrize(("earlier_s", "partitions"), [(900, ["x"]), (0, ["other", "x"])])
+def test_a_row_of_another_partition_is_of_this_job_if_it_was_submitted_with_it(
+    sim: Sim, again: str, earlier_s: int, partitions: list[str]
+) -> None:
+    """Also of the same user, who had submitted the earlier one there."""
     row = sim.row(again)
+    at = row.first_submit - earlier_s
     Job.objects.create(
         cluster=sim.cluster,
         job_id=again,
         partition="other",
         user=row.user,
         phase="ended",
-        submit=row.submit - 900,
-        first_submit=row.submit - 900,
+        submit=at,
+        first_submit=at,
     )
-    assert [each.partition for each in read(sim.cluster, again).rows] == ["x"]
-
-
-def test_the_same_job_in_another_partition_is_one(sim: Sim, again: str) -> None:
-    row = sim.row(again)
-    Job.objects.create(
-        cluster=sim.cluster,
-        job_id=again,
-        partition="other",
-        user=row.user,
-        phase="ended",
-        submit=row.submit,
-        first_submit=row.first_submit,
-    )
-    assert [each.partition for each in read(sim.cluster, again).rows] == ["other", "x"]
+    assert [each.partition for each in read(sim.cluster, again).rows] == partitions
 
 
 def test_a_request_for_the_earlier_one_is_not_asked_for_another_users_job(sim: Sim) -> None:
