@@ -13,7 +13,6 @@ from console.core import clock
 
 MOST_RUNS = 100
 """Of one job, the latest: Slurm may have requeued it a thousand times."""
-_Key = tuple[str, str]
 _BEFORE = ("pk", "job_id", "user", "partition", "phase", "submit", "restarts", "first_submit")
 _Runs = dict[str, list[JobRun]]
 
@@ -24,9 +23,10 @@ def go_on(cluster: Cluster, fresh: Sequence[Job], batch: int) -> None:
     before, runs = _before(cluster, fresh, batch), _runs(cluster, fresh, batch)
     changed: dict[tuple[str, int, int], JobRun] = {}
     for job in fresh:
-        was = before.get((job.job_id, job.partition))
-        goes_on = was is not None and _same(was, job)
-        job.first_submit = was.first_submit if was is not None and goes_on else job.submit
+        was = [row for row in before.get(job.job_id, ()) if _same(row, job)]
+        # Where it was not seen before it may be the job of another partition: who is put back waits in all of his.
+        here = [row for row in was if row.partition == job.partition]
+        job.first_submit = min((row.first_submit for row in here or was), default=job.submit)
         for run in _follow(job, runs.setdefault(job.job_id, []), now):
             changed[run.job_id, run.start, run.restarts] = run
     JobRun.objects.bulk_create(
@@ -72,13 +72,13 @@ def of_one_life(rows: Sequence[Job]) -> list[Job]:
     return [row for row in rows if row.phase != JobPhase.ENDED or row.first_submit >= since]
 
 
-def _before(cluster: Cluster, fresh: Sequence[Job], batch: int) -> dict[_Key, Job]:
+def _before(cluster: Cluster, fresh: Sequence[Job], batch: int) -> dict[str, list[Job]]:
     """The rows as they were. Also of jobs that had left: one that Slurm has restarted since goes on with its life."""
-    found: dict[_Key, Job] = {}
+    found: dict[str, list[Job]] = {}
     for first in range(0, len(fresh), batch):
         ids = [job.job_id for job in fresh[first : first + batch]]
-        rows = Job.objects.filter(cluster=cluster, job_id__in=ids).only(*_BEFORE)
-        found.update({(row.job_id, row.partition): row for row in rows})
+        for row in Job.objects.filter(cluster=cluster, job_id__in=ids).only(*_BEFORE):
+            found.setdefault(row.job_id, []).append(row)
     return found
 
 

@@ -4,6 +4,7 @@ import pytest
 from django.test import Client
 
 from console.accounts.models import User
+from console.cluster.lives import go_on
 from console.cluster.models import Job
 from console.steering.decisions.past import past_of
 from console.steering.decisions.stops import recent_stops
@@ -86,6 +87,36 @@ def test_a_row_of_another_partition_is_of_this_job_if_it_was_submitted_with_it(
         first_submit=at,
     )
     assert [each.partition for each in read(sim.cluster, again).rows] == partitions
+
+
+def test_once_it_has_its_own_row_an_earlier_one_elsewhere_is_nothing_to_it(sim: Sim, again: str) -> None:
+    """Not even when it has been put back more often than that one was."""
+    row = sim.row(again)
+    Job.objects.create(
+        cluster=sim.cluster,
+        job_id=again,
+        partition="other",
+        user=row.user,
+        phase="ended",
+        submit=row.submit - 900,
+        first_submit=row.submit - 900,
+    )
+    row.restarts, row.phase, first = 1, "pending", row.first_submit
+    go_on(sim.cluster, [row], 100)
+    assert row.first_submit == first
+
+
+def test_a_job_that_is_put_back_in_a_partition_where_it_was_never_seen_stays_itself(sim: Sim) -> None:
+    """It started at once in one of its partitions, and waits in both when it has been stopped."""
+    low, _first, _second = stopped_twice(sim)
+    row = sim.row(low)
+    assert recent_stops(sim.cluster).times[low] == 2
+    fields = {"job_id": low, "user": row.user, "submit": row.submit, "restarts": row.restarts}
+    fresh = Job(cluster=sim.cluster, partition="other", phase="pending", **fields)
+    go_on(sim.cluster, [fresh], 100)
+    fresh.save()
+    assert fresh.first_submit == row.first_submit < fresh.submit
+    assert recent_stops(sim.cluster).times[low] == 2
 
 
 def test_a_request_for_the_earlier_one_is_not_asked_for_another_users_job(sim: Sim) -> None:
