@@ -1,9 +1,11 @@
 """On a real Slurm: who has come back rests, and for whom it is in vain again and again nobody is stopped."""
 
 import time
+from functools import partial
 from typing import Any
 
 import pytest
+from django.db.models import QuerySet
 
 from console.steering.decisions.past import past_of
 from console.steering.models import FailedStart
@@ -46,6 +48,10 @@ def fail(driver: Driver, job: str) -> None:
     driver.steer_until(lambda: time.monotonic() > over, "Slurm has noted that it is over")
 
 
+def _at_least(failed: QuerySet[FailedStart], starts: int) -> bool:
+    return failed.count() >= starts
+
+
 def test_nobody_is_stopped_for_a_job_that_ends_at_once_again_and_again(driver: Driver) -> None:
     driver.policy("x", **BY_TASK, max_crashes_per_hour=2)
     driver.running("ann", "l3_low", "-p", "x", "-n1", "-c8")
@@ -56,7 +62,7 @@ def test_nobody_is_stopped_for_a_job_that_ends_at_once_again_and_again(driver: D
         fail(driver, urgent)
         driver.steer_until_running("l3_low")
         failed = FailedStart.objects.filter(cluster=driver.cluster)
-        driver.steer_until(lambda: failed.count() >= starts, "it is counted as a failed start")  # noqa: B023 - at once
+        driver.steer_until(partial(_at_least, failed, starts), "it is counted as a failed start")
         assert failed.count() == starts
         # Slurm would have it wait for two minutes.
         driver.slurm.run(["scontrol", "update", f"JobId={urgent}", "StartTime=now"])
