@@ -5,6 +5,7 @@ Factories and builders are plain modules (tests/factories.py, tests/builders.py)
 
 pytest_plugins = [
     "tests.plugins.browser",
+    "tests.plugins.slow_world",
     "tests.plugins.loaded",
     "tests.plugins.private_slurm",
     "tests.plugins.properties",
