@@ -80,9 +80,10 @@ def test_nothing_moves_under_the_pointer(house: House, ada: Page, at: At) -> Non
     target = ada.get_by_role("link", name="101", exact=True).first
     target.hover()
     change(house, "another verdict")
-    for _ in range(3):
-        ada.mouse.move(300, 500)
-        target.hover()
+    row = ada.locator("[data-row]").filter(has=target)
+    for along in (20, 40, 60):
+        # Within the table, where a hand may rest for as long as half a minute: one that leaves it has four seconds.
+        row.hover(position={"x": along, "y": 8})
         ada.wait_for_timeout(900)
     expect(ada.locator("#partition-now")).not_to_contain_text("another verdict")
     ada.get_by_role("button", name="Held still while you are here").click()
