@@ -35,7 +35,9 @@ def answers_come_late() -> Iterator[None]:
     set_app = WSGIServer.set_app
     with pytest.MonkeyPatch.context() as patch:
         if FACTOR:
-            patch.setattr(WSGIServer, "set_app", lambda server, application: set_app(server, _late(application)))
+            patch.setattr(
+                WSGIServer, "set_app", lambda server, application: set_app(server, _late(application))
+            )
         yield
 
 
