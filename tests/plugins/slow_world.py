@@ -1,4 +1,4 @@
-"""The browser's tests in a slow world, when GIVEWAY_SLOW_WORLD=<factor> is in the environment: each answer of the server
+"""The browser's tests in a slow world, with GIVEWAY_SLOW_WORLD=<factor> in the environment: each answer of the server
 comes late, a script later than its page, and the browser's processor is slower by the factor.
 
 What a test asks of a page at once, and not when it is so, fails here and not on the day when a machine is busy.
