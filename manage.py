@@ -5,6 +5,9 @@ import gc
 import os
 import sys
 
+INTERRUPTED = 130
+"""As a shell says it of whatever Ctrl-C has ended: nobody who types that wants a traceback."""
+
 
 def main() -> None:
     """Run a management command; the settings are the embedded ones unless DJANGO_SETTINGS_MODULE says otherwise."""
@@ -22,6 +25,8 @@ def main() -> None:
         )  # what the environment lacks is one sentence, and no command is worth a start
     except ImproperlyConfigured as error:
         sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
     try:
         execute_from_command_line(sys.argv)
     except DatabaseError as error:
@@ -31,6 +36,8 @@ def main() -> None:
         if told is None:
             raise
         sys.exit(told)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
 
 
 if __name__ == "__main__":
