@@ -1,6 +1,9 @@
-"""Ctrl-C, once and twice: what was begun is tidied up, and nobody reads a traceback."""
+"""Ctrl-C, once and twice, and readers that go: what was begun is tidied up, and nobody reads a traceback."""
 
+import io
+import os
 import signal
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -38,3 +41,35 @@ def test_a_command_that_is_interrupted_says_nothing(
         manage.main()
     assert ended.value.code == manage.INTERRUPTED == 130
     assert capsys.readouterr().err == ""
+
+
+def test_a_terminal_without_unicode_gets_what_it_can_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The doctor's arrow ended the doctor."""
+    terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setattr(
+        "django.core.management.execute_from_command_line", lambda _argv: sys.stdout.write("x \u2192 \u4e2d")
+    )
+    manage.main()
+    terminal.flush()
+    assert terminal.buffer.getvalue() == b"x ? ?"  # type: ignore[attr-defined]
+
+
+def test_whoever_reads_only_the_beginning_gets_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    monkeypatch.setattr(
+        "django.core.management.execute_from_command_line", lambda _argv: sys.stdout.write("x" * 100_000)
+    )
+    with open(writing, "w", encoding="utf-8") as pipe:  # noqa: PTH123 - a descriptor
+        monkeypatch.setattr(sys, "stdout", pipe)
+        manage.main()
+
+
+def test_a_pipe_that_breaks_elsewhere_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_argv: list[str]) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("django.core.management.execute_from_command_line", broken)
+    with pytest.raises(BrokenPipeError):
+        manage.main()
