@@ -14,6 +14,7 @@ from console.settings.env import (
     home,
     log_level,
     number,
+    redis_url,
     syslog_address,
     time_zone,
 )
@@ -240,7 +241,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 # --- Background work ----------------------------------------------------------------------------------------------
-REDIS_URL: str = env.str("REDIS_URL", default="")
+REDIS_URL = redis_url()
 CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"

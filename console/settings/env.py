@@ -102,6 +102,22 @@ def database(folder: Path) -> dict[str, Any]:
     return dict(found)
 
 
+def redis_url() -> str:
+    """`REDIS_URL`, or nothing. It is named in no message: a password may be in it."""
+    value: str = env.str("REDIS_URL", default="")
+    try:
+        address = urlsplit(value)
+        known = address.scheme in {"redis", "rediss"} and bool(address.hostname) and not address.fragment
+        known = known and address.port != 0
+    except ValueError:
+        known = False
+    if value and not known:
+        raise ImproperlyConfigured(
+            "REDIS_URL makes no sense; write redis://127.0.0.1:6379/0, with a password redis://:PASSWORD@127.0.0.1:6379/0."
+        )
+    return value
+
+
 def time_zone() -> str:
     """`TZ`, as shells have it: also with a colon before it, or as a file of the system's."""
     named: str = env.str("TZ", default="") or "UTC"

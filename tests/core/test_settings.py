@@ -116,6 +116,31 @@ def test_an_address_that_makes_no_sense_is_one_sentence_without_the_password(
     assert "sesame" not in str(said.value) and not list(recwarn)
 
 
+@pytest.mark.parametrize("url", ["", "redis://127.0.0.1:6379/0", "rediss://:se%23same@redis.example.org/1"])
+def test_an_address_of_redis(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("REDIS_URL", url)
+    assert env.redis_url() == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "127.0.0.1:6379",
+        "redis:///0",
+        "redis://:sesame@redis:port/0",
+        "redis://:sesame#1@redis/0",
+        "http://redis",
+        "redis://[::1",
+    ],
+)
+def test_an_address_of_redis_that_makes_no_sense(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    """The worker tried it for ever, and the doctor ended with a traceback."""
+    monkeypatch.setenv("REDIS_URL", url)
+    with pytest.raises(ImproperlyConfigured, match="REDIS_URL makes no sense; write redis://") as said:
+        env.redis_url()
+    assert "sesame" not in str(said.value)
+
+
 @pytest.mark.parametrize(
     ("given", "zone"),
     [("", "UTC"), ("Asia/Kolkata", "Asia/Kolkata"), (":Europe/Berlin", "Europe/Berlin")],
