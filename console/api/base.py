@@ -29,7 +29,7 @@ from console.cluster.selectors import shown_cluster
 from console.core.saying import is_english
 
 # Moments are told in UTC, wherever this machine is (docs/api.md); by itself each field takes TIME_ZONE.
-serializers.DateTimeField.timezone = UTC  # type: ignore[attr-defined]
+serializers.DateTimeField.timezone = UTC
 
 
 class MayRead(BasePermission):

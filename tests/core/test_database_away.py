@@ -182,6 +182,23 @@ def test_a_database_that_takes_no_changes_says_so_and_reading_goes_on(people: di
     assert api.patch(PATCH, body, format="json").status_code == 200, "it was not done, and can be done again"
 
 
+def test_nobody_is_signed_out_because_a_disk_is_full(
+    people: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Django says the same of a session that cannot be written now and of one that was ended elsewhere."""
+    page = client_of(people, Client())
+    assert page.get("/account/").status_code == 200
+
+    def full(*_: object, **__: object) -> None:
+        raise raised(OperationalError, of_sqlite(sqlite3.SQLITE_FULL))
+
+    later = timezone.now() + timedelta(minutes=2)
+    with monkeypatch.context() as disk, time_machine.travel(later, tick=False):
+        disk.setattr("django.contrib.sessions.models.Session.save", full)
+        assert page.get("/account/").status_code == 200
+    assert page.get("/account/").status_code == 200, "the session is still there"
+
+
 @pytest.mark.parametrize(
     ("code", "told"),
     [(sqlite3.SQLITE_FULL, "The database takes no changes"), (sqlite3.SQLITE_BUSY, "The database is busy")],
@@ -189,7 +206,9 @@ def test_a_database_that_takes_no_changes_says_so_and_reading_goes_on(people: di
 def test_a_command_says_it_in_one_sentence(db: None, code: int, told: str) -> None:
     if connection.vendor != "sqlite":
         pytest.skip("SQLite's lock")
-    assert str(unusable(raised(OperationalError, of_sqlite(code)))).startswith(told)
+    error = OperationalError("said")
+    error.__cause__ = of_sqlite(code)
+    assert str(unusable(error)).startswith(told)
 
 
 def test_a_page_says_that_the_database_is_locked(people: dict[str, Any]) -> None:

@@ -52,7 +52,7 @@ def test_a_terminal_without_unicode_gets_what_it_can_show(monkeypatch: pytest.Mo
     )
     manage.main()
     terminal.flush()
-    assert terminal.buffer.getvalue() == b"x ? ?"  # type: ignore[attr-defined]
+    assert terminal.buffer.getvalue() == b"x ? ?"
 
 
 def test_whoever_reads_only_the_beginning_gets_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
