@@ -4,6 +4,7 @@ A page that polls is no person: somebody who has left a live page open is signed
 """
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -11,11 +12,12 @@ from django.conf import settings
 from django.contrib.auth import SESSION_KEY, logout
 from django.contrib.auth.signals import user_logged_in
 from django.contrib.sessions.backends.base import SessionBase, UpdateError
+from django.db import DatabaseError
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 
 from console.core import clock
-from console.core.databases import written_at_once
+from console.core.databases import is_closed, is_passing, written_at_once
 
 BEGAN, SEEN = "began_at", "seen_at"
 """Keys of the session, in epoch seconds."""
@@ -58,11 +60,23 @@ def _look_at(request: HttpRequest) -> None:
         session[SEEN] = now
         # Not at the end of the request, as Django does: that would wait, and fail with a page that was made already.
         try:
-            written_at_once(session.save)
+            written_at_once(partial(_save, session))
         except UpdateError:  # ended a moment ago, from elsewhere
             logout(request)
         else:
             session.modified = False
+
+
+def _save(session: SessionBase) -> None:
+    """Raises `UpdateError` when the session is gone; what only hinders the database is raised as what it is: Django
+    takes it for the same, and somebody would be signed out because a disk is full."""
+    try:
+        session.save()
+    except UpdateError as error:
+        cause = error.__context__
+        if isinstance(cause, DatabaseError) and (is_passing(cause) or is_closed(cause)):
+            raise cause from cause.__cause__
+        raise
 
 
 def _is_poll(request: HttpRequest) -> bool:

@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList
-from console.api.fields import AnyJsonField
+from console.api.fields import AnyJsonField, MomentFilter
 from console.audit.models import AuditEntry
 from console.audit.search import ITSELF, PEOPLE, containing, done_by
 from console.audit.selectors import visible_entries
@@ -62,8 +62,8 @@ class AuditFilter(FilterSet):
     cycle = django_filters.NumberFilter()
     plan = django_filters.NumberFilter()
     request_id = django_filters.CharFilter()
-    since = django_filters.IsoDateTimeFilter(field_name="at", lookup_expr="gte")
-    until = django_filters.IsoDateTimeFilter(field_name="at", lookup_expr="lt")
+    since = MomentFilter(field_name="at", lookup_expr="gte")
+    until = MomentFilter(field_name="at", lookup_expr="lt")
     ordering = django_filters.OrderingFilter(fields=(("sequence", "sequence"),))
     by = django_filters.ChoiceFilter(
         method="with_whom",

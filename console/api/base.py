@@ -1,6 +1,7 @@
 """What all resources share: who may read, which query parameters exist, where a change comes from."""
 
 from collections.abc import Callable
+from datetime import UTC
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -9,7 +10,7 @@ from django.utils.cache import patch_cache_control
 from django.utils.translation import get_language
 from django_filters.rest_framework import FilterSet
 from drf_spectacular.utils import extend_schema
-from rest_framework import generics, mixins
+from rest_framework import generics, mixins, serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.permissions import BasePermission, IsAuthenticated
 from rest_framework.request import Request
@@ -26,6 +27,9 @@ from console.api.idempotency import first_answer, once
 from console.cluster.models import Cluster
 from console.cluster.selectors import shown_cluster
 from console.core.saying import is_english
+
+# Moments are told in UTC, wherever this machine is (docs/api.md); by itself each field takes TIME_ZONE.
+serializers.DateTimeField.timezone = UTC
 
 
 class MayRead(BasePermission):

@@ -10,7 +10,7 @@ from rest_framework import exceptions, serializers
 
 from console.accounts.hashing import RETRY_S
 from console.core import databases
-from console.core.faults import AWAY, AWAY_SAID
+from console.core.faults import AWAY, AWAY_SAID, CLOSED, CLOSED_SAID
 
 
 class ErrorBodySerializer(serializers.Serializer):
@@ -132,3 +132,12 @@ class DatabaseAwayError(exceptions.APIException):
     default_code = AWAY
     default_detail = AWAY_SAID
     wait = databases.RETRY_S
+
+
+class DatabaseClosedError(exceptions.APIException):
+    """The database takes no changes: its disk is full, or can be read only."""
+
+    status_code = 503
+    default_code = CLOSED
+    default_detail = CLOSED_SAID
+    wait = databases.CLOSED_RETRY_S

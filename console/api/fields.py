@@ -4,11 +4,14 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import django_filters
 from django.core.exceptions import ValidationError as DjangoValidationError
+from django_filters.fields import IsoDateTimeField
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from console.core.limits import beyond, refuse_beyond
+from console.core.moments import WithinTime
 from console.core.resaying import resay
 from console.core.sentence_field import SentenceField
 
@@ -22,6 +25,16 @@ AMOUNTS_BY_NODE = {"type": "object", "additionalProperties": AMOUNTS, "example":
 """Node to resource to amount."""
 OPEN_OBJECT = {"type": "object", "additionalProperties": {}}
 """An object whose keys are described elsewhere."""
+
+
+class _MomentField(WithinTime, IsoDateTimeField):
+    """ISO 8601, within the years that there are."""
+
+
+class MomentFilter(django_filters.IsoDateTimeFilter):
+    """Before or after a moment."""
+
+    field_class = _MomentField
 
 
 @extend_schema_field(AMOUNTS)

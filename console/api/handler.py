@@ -17,8 +17,8 @@ from rest_framework.views import exception_handler as drf_exception_handler
 from rest_framework.views import set_rollback
 
 from console.accounts.hashing import BusyError
-from console.api.errors import BusyNowError, DatabaseAwayError, TooLargeError
-from console.core.databases import is_passing
+from console.api.errors import BusyNowError, DatabaseAwayError, DatabaseClosedError, TooLargeError
+from console.core.databases import is_closed, is_passing
 from console.core.saying import with_label
 
 logger = logging.getLogger(__name__)
@@ -58,8 +58,8 @@ def _as_api_exception(exc: Exception) -> exceptions.APIException | None:
             return exceptions.NotFound(*(said for said in exc.args if not _is_of_a_query(said)))
         case BusyError():
             return BusyNowError()
-        case DatabaseError() if is_passing(exc):
-            return DatabaseAwayError()
+        case DatabaseError() if is_passing(exc) or is_closed(exc):
+            return DatabaseClosedError() if is_closed(exc) else DatabaseAwayError()
         case PermissionDenied():
             return exceptions.PermissionDenied(*exc.args)
     return None

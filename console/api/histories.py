@@ -16,6 +16,7 @@ from console.accounts.permissions import Permission
 from console.api.base import ApiView
 from console.api.dataclasses import DataclassSerializer
 from console.audit.models import AuditEntry
+from console.core.moments import within_time
 from console.reports.histories import History, HistoryMoment, HistorySpan, job_history, project_history
 
 NEWEST, OLDEST = "-at", "at"
@@ -66,9 +67,10 @@ class _HistoryView(ApiView):
         text = self.request.query_params.get(name, "")
         try:
             moment = parse_datetime(text)
+            moment = within_time(moment) if moment is not None and moment.tzinfo is not None else None
         except ValueError:
             moment = None
-        if text and (moment is None or moment.tzinfo is None):
+        if text and moment is None:
             raise ValidationError({name: ["Must be a time with its zone: 2026-03-02T12:00:00Z."]})
         return moment
 

@@ -14,7 +14,7 @@ from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.changes import ReasonSerializerField, changing
-from console.api.fields import EpochField
+from console.api.fields import EpochField, MomentFilter
 from console.steering.models import Incident, IncidentKind
 from console.steering.operations.closing import close_incident
 
@@ -63,8 +63,8 @@ class IncidentFilter(FilterSet):
     plan = django_filters.NumberFilter()
     kind = django_filters.ChoiceFilter(choices=IncidentKind.choices)
     open = django_filters.BooleanFilter(field_name="closed_at", lookup_expr="isnull")
-    since = django_filters.IsoDateTimeFilter(field_name="opened_at", lookup_expr="gte")
-    until = django_filters.IsoDateTimeFilter(field_name="opened_at", lookup_expr="lt")
+    since = MomentFilter(field_name="opened_at", lookup_expr="gte")
+    until = MomentFilter(field_name="opened_at", lookup_expr="lt")
 
 
 class Incidents:

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.dataclasses import DataclassSerializer
-from console.api.fields import AmountsByNodeField, AmountsSerializerField, EpochField, SaidField
+from console.api.fields import AmountsByNodeField, AmountsSerializerField, EpochField, MomentFilter, SaidField
 from console.api.work import WorkSerializer, work_data
 from console.steering.models import Checkpoint, Plan, PlanKind, PlannedAction, PlanState, PlanVersion, Victim
 from console.steering.operations.differences import since_opened
@@ -237,8 +237,8 @@ class PlanFilter(FilterSet):
     stopped = django_filters.CharFilter(method="stops", label="A job that the plan was carried out on.")
     user = django_filters.CharFilter(label="The beneficiary's user.")
     cycle = django_filters.NumberFilter(field_name="cycle__number")
-    since = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="gte")
-    until = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="lt")
+    since = MomentFilter(field_name="created_at", lookup_expr="gte")
+    until = MomentFilter(field_name="created_at", lookup_expr="lt")
     ordering = django_filters.OrderingFilter(
         fields=(("id", "id"), ("ended_at", "ended_at"), ("partition", "partition"), ("job_id", "job_id"))
     )

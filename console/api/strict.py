@@ -1,4 +1,7 @@
-"""A body's keys: one that means nothing is refused, for a misspelt one that is ignored changes what nobody meant."""
+"""A body's keys: one that means nothing is refused, for a misspelt one that is ignored changes what nobody meant.
+
+So is `true` where a number is wanted: it would be taken for 1.
+"""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
@@ -33,7 +36,7 @@ def valid(sent: serializers.Serializer, read: type[Any] | None = None) -> None:
 def _unknown(
     field: serializers.Field, value: Any, path: str, also: Collection[str] = ()
 ) -> Iterator[tuple[str, str]]:
-    """Path and fault of each unknown key, here and inside."""
+    """Path and fault of each unknown key, here and inside, and of each truth that should be a number."""
     if isinstance(field, serializers.ListSerializer) and field.child and isinstance(value, list):
         for index, item in enumerate(value):
             yield from _unknown(field.child, item, f"{path}[{index}]")
@@ -44,6 +47,8 @@ def _unknown(
                 yield from _unknown(known[key], inner, join(path, key))
             elif key not in also:
                 yield join(path, key[:_LONGEST]), _fault(key, known)
+    elif isinstance(field, serializers.FloatField) and isinstance(value, bool):
+        yield path, "must be a number, not true or false"
 
 
 def _fault(key: str, known: Collection[str]) -> str:

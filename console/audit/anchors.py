@@ -128,13 +128,13 @@ def read_anchors(path: Path, size: int) -> Iterator[Anchor]:
 
 
 def _append(path: Path, line: bytes) -> None:
-    """One write, on the disk when this returns. A line that a crash left unfinished is not glued to ours."""
+    """The whole line, on the disk when this returns. One that a crash left unfinished is not glued to ours."""
     new = not path.exists()
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         length = os.fstat(descriptor).st_size
         torn = length > 0 and os.pread(descriptor, 1, length - 1) != b"\n"
-        os.write(descriptor, b"\n" + line if torn else line)
+        _write_whole(descriptor, b"\n" + line if torn else line, length)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
@@ -144,3 +144,14 @@ def _append(path: Path, line: bytes) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _write_whole(descriptor: int, line: bytes, length: int) -> None:
+    """All of it or nothing: a disk that becomes full takes the beginning of a line without a word, and such a piece
+    would be taken for tampering ever after. `length`: the file's, before."""
+    try:
+        while line:
+            line = line[os.write(descriptor, line) :]
+    except OSError:
+        os.ftruncate(descriptor, length)
+        raise

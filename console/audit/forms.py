@@ -10,6 +10,7 @@ from django.utils.translation import pgettext_lazy
 from console.audit.models import SavedSearch
 from console.audit.registry import ACTIONS
 from console.audit.search import ITSELF, PEOPLE, AuditSearch
+from console.core.moments import WithinTime
 
 OBJECT_TYPES = ("partition", "project", "plan", "job", "cluster", "config", "account", "log")
 """Proposed while one types; others may be typed."""
@@ -22,10 +23,8 @@ def _moment() -> forms.DateTimeInput:
 class LogFilter(forms.Form):
     """Which rows are wanted. What makes no sense is told beside the field, and no row is shown."""
 
-    since = forms.DateTimeField(label=_("From"), required=False, widget=_moment())
-    until = forms.DateTimeField(
-        label=pgettext_lazy("of a time span", "Until"), required=False, widget=_moment()
-    )
+    since = WithinTime(label=_("From"), required=False, widget=_moment())
+    until = WithinTime(label=pgettext_lazy("of a time span", "Until"), required=False, widget=_moment())
     by = forms.ChoiceField(
         label=_("By whom"),
         required=False,

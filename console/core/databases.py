@@ -9,18 +9,22 @@ from django.db.migrations.executor import MigrationExecutor
 
 RETRY_S = 5
 """When to come again, as whoever could not be served is told."""
+CLOSED_RETRY_S = 60
 LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 AWAY_CLASSES = frozenset({"08", "40", "53", "57"})
 """SQLSTATE: the connection, a transaction that others undid, too little of something, an operator's intervention."""
 AWAY = frozenset({"25P03", "55P03"})
 """The same of single codes: a transaction that stood still for too long, a lock that could not be had."""
+CLOSED = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR})
+CLOSED_STATES = frozenset({"53100", "25006"})
+"""Nothing can be written until somebody does something: the disk is full or broken, or can be read only."""
 LOST = frozenset({"OperationalError", "InterfaceError"})
 """What psycopg raises without a code: there is no connection, or no more."""
 
 
 def is_passing(error: BaseException | None) -> bool:
     """Whether the same may succeed in a few seconds: the database is locked or away, and nothing is wrong with us."""
-    if not isinstance(error, Error):
+    if not isinstance(error, Error) or is_closed(error):
         return False
     cause = error.__cause__
     if isinstance(cause, sqlite3.Error):
@@ -33,16 +37,24 @@ def is_passing(error: BaseException | None) -> bool:
     return state in AWAY or state[:2] in AWAY_CLASSES
 
 
+def is_closed(error: BaseException | None) -> bool:
+    """Whether the database takes no changes before whoever runs Giveway has done something: the disk is full."""
+    cause = error.__cause__ if isinstance(error, Error) else None
+    if isinstance(cause, sqlite3.Error):
+        return getattr(cause, "sqlite_errorcode", 0) & 0xFF in CLOSED
+    return getattr(cause, "sqlstate", None) in CLOSED_STATES
+
+
 def written_at_once(write: Callable[[], object]) -> bool:
     """Write what is worth nobody's waiting, when somebody was last seen: whether it could be written now.
 
-    Reading must go on while somebody else keeps the database locked.
+    Reading must go on while somebody else keeps the database locked, and while its disk is full.
     """
     try:
         with _no_patience(), transaction.atomic():
             write()
     except Error as error:
-        if not is_passing(error):
+        if not (is_passing(error) or is_closed(error)):
             raise
         return False
     return True
@@ -68,11 +80,15 @@ def unusable(error: DatabaseError) -> str | None:
 
     None when the database is as it should be: then the error is a defect, and has to be seen whole.
     """
+    why = str(error).strip().partition("\n")[0]
+    if is_closed(error):
+        return f"The database takes no changes: {why}. Make room on its disk, and see whether this account may write."
+    if is_passing(error) and connection.vendor == "sqlite":
+        return f"The database is busy: {why}. Nothing was done; try again in a few seconds."
     try:
         executor = MigrationExecutor(connection)
         missing = len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
     except DatabaseError:
-        why = str(error).strip().partition("\n")[0]
         return f"The database does not answer: {why}. Set DATABASE_URL or GIVEWAY_HOME to the console's."
     if not missing:
         return None

@@ -4,6 +4,7 @@ Whoever reads the database has every session, name and policy in it; so each pro
 will write to its own account alone (umask), and by taking from others what an earlier release has given them.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -20,13 +21,15 @@ OURS = (
     "audit-anchors.log",
     "simulator-*.json",
     "simulator-*.json.lock",
-    "secret-key",
+    "secret-key*",
     "static",
 )
 """What Giveway itself keeps in its home folder, by name."""
 SQLITE = "django.db.backends.sqlite3"
 BESIDE = ("", "-wal", "-shm", "-journal")
 """SQLite's files, by what stands behind the name of the first."""
+LEFT = frozenset({errno.EPERM, errno.EACCES, errno.EROFS, errno.ENOENT})
+"""Why a file is left as it is: another account's, on a file system that cannot be written, or gone meanwhile."""
 
 
 def take_for_ourselves(home: Path, database: Mapping[str, Any]) -> None:
@@ -50,11 +53,30 @@ def private_files(home: Path, database: Mapping[str, Any]) -> Iterator[Path]:
         yield from (Path(f"{database['NAME']}{end}") for end in BESIDE)
 
 
+def own_folders(home: Path, database: Mapping[str, Any]) -> list[Path]:
+    """Where Giveway writes on this machine: the home folder, and that of the database where it is a file elsewhere."""
+    found = [home]
+    if database["ENGINE"] == SQLITE:
+        folder = Path(str(database["NAME"])).absolute().parent
+        if folder.is_dir() and folder != home.absolute():
+            found.append(folder)
+    return found
+
+
+def free_bytes(folder: Path) -> int:
+    """How much an account like ours may still write there; nothing where no file can be made any more."""
+    there = os.statvfs(folder)
+    if there.f_files and not there.f_favail:
+        return 0
+    return there.f_bavail * there.f_frsize
+
+
 def is_open(path: Path) -> bool:
-    """Whether others may do anything with it. One that is gone by now (SQLite's come and go) is not open."""
+    """Whether others may do anything with it. One that is gone by now (SQLite's come and go) is not open, nor is one
+    in a folder that we may not enter ourselves."""
     try:
         return bool(path.stat().st_mode & OTHERS)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return False
 
 
@@ -67,6 +89,11 @@ def _is_ours_alone(folder: Path) -> bool:
 
 
 def _close(path: Path) -> None:
-    if not is_open(path) or path.is_symlink() or path.stat().st_uid != os.geteuid():
+    if not is_open(path) or path.is_symlink():
         return
-    path.chmod(stat.S_IMODE(path.stat().st_mode) & ~OTHERS)
+    try:
+        if path.stat().st_uid == os.geteuid():
+            path.chmod(stat.S_IMODE(path.stat().st_mode) & ~OTHERS)
+    except OSError as error:
+        if error.errno not in LEFT:
+            raise

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from console.cluster.models import Cluster
 from console.core import clock
+from console.core.files import free_bytes, own_folders
 from console.health.measuring import Measurements, broker_queues, measure
 from console.steering.models import OPEN_STATES, CycleMeter
 from console.steering.recording import metering
@@ -44,6 +46,13 @@ class _Console(Collector):
         yield from _incidents(figures)
         yield from _rest(figures)
         yield from _broker()
+        yield _disk()
+
+
+def _disk() -> Metric:
+    folders = own_folders(settings.HOME, settings.DATABASES["default"])
+    least = min((free_bytes(folder) for folder in folders if folder.is_dir()), default=0)
+    return _gauge("disk_free_bytes", "Room where Giveway writes on this machine.", [], {(): least})
 
 
 def _gauge(name: str, words: str, labels: Iterable[str], values: Mapping[Any, float]) -> Metric:

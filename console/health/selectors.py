@@ -17,6 +17,8 @@ LATE_CYCLES = 3
 LEAST_LATE_S = 10.0
 """So many cycles may be missing before the worker counts as late, but never less time than this: one look at a busy
 slurmctld takes a few seconds, and so does a round of e-mails in an embedded worker."""
+AHEAD_S = 60.0
+"""A cycle that ended so much later than now was before the clock was put back: nothing is known of one since."""
 
 _known_complete = False
 
@@ -70,7 +72,7 @@ class Pulse:
     @property
     def health(self) -> Health:
         """The worst of it. A cluster that cannot be observed for a moment is no fault of the worker."""
-        if self.cycle_age_s is None or self.cycle_age_s > self.late_after_s:
+        if self.cycle_age_s is None or not -AHEAD_S <= self.cycle_age_s <= self.late_after_s:
             return Health.LATE
         if self.failure:
             return Health.FAILED

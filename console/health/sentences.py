@@ -60,6 +60,18 @@ SENTENCES: dict[str, str] = {
     "doctor.files.open.cure": (
         "Run as their owner: chmod go= FILE; whoever reads the database knows everything that is in it."
     ),
+    # Disk
+    "doctor.disk.room": "%(path)s has %(n)s GB of room.",
+    "doctor.disk.low": "%(path)s has only %(n)s MB of room.",
+    "doctor.disk.low.cure": "Make room before it is full: then nothing can be written down, so that nothing is done.",
+    "doctor.disk.full": (
+        "%(path)s is full (%(n)s MB of room): no cycle can write down what it does, so that none does anything."
+    ),
+    "doctor.disk.full.cure": "Make room on that disk; Giveway goes on by itself.",
+    "doctor.disk.closed": "This account cannot write in %(path)s.",
+    "doctor.disk.closed.cure": (
+        "Run the doctor as the worker's account; else give it the folder, and see whether the file system is read-only."
+    ),
     # Accounts
     "doctor.accounts.own": "No account has a password that everybody knows.",
     "doctor.accounts.demonstration": (

@@ -105,6 +105,9 @@ def _read(written: str) -> datetime:
 
 
 def _floor(moment: datetime, step: timedelta) -> datetime:
-    """The last full step, counted from local midnight, so that hours begin where people expect it."""
-    midnight = timezone.localtime(moment).replace(hour=0, minute=0, second=0, microsecond=0)
+    """The last full step, counted from local midnight, so that hours begin where people expect it.
+
+    In UTC: in the days around a change of the clocks an hour by the clock on the wall is none or two.
+    """
+    midnight = timezone.localtime(moment).replace(hour=0, minute=0, second=0, microsecond=0).astimezone(UTC)
     return midnight + step * ((moment - midnight) // step)

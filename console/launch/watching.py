@@ -55,8 +55,15 @@ class Watcher(threading.Thread):
             return False
         new = waiting - self._known if self._known is not None else frozenset()
         self._known = waiting
-        if new:
+        return not new or self._woken()
+
+    def _woken(self) -> bool:
+        """Have a cycle run; False when nobody takes the message, as while Redis is away. The timer's cycles come."""
+        try:
             self._wake()
+        except Exception:
+            log.exception("no cycle could be asked for")
+            return False
         return True
 
     def stop(self) -> None:

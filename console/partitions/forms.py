@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from console.core import clock
 from console.core.fields import NamesField, NumberField, ReasonField, WholeField
+from console.core.moments import WithinTime
 from console.core.rows import Rows, rows_of
 from console.partitions.balance_form import BalanceForm, balance_initial
 from console.partitions.choices import (
@@ -207,7 +208,7 @@ class LevelForm(KeywordForm):
     totals = AmountsField()
 
 
-class MomentField(forms.DateTimeField):
+class MomentField(WithinTime):
     """A moment, or none, in the time zone of this installation, as the browser's own field has it."""
 
     def __init__(self, **kwargs: Any) -> None:

@@ -6,7 +6,18 @@ from csp.constants import NONE, SELF
 
 from console.settings.directory import *  # noqa: F403
 from console.settings.directory import DIRECTORY_SCHEDULE
-from console.settings.env import BASE_DIR, choice, env, home, number, syslog_address
+from console.settings.env import (
+    BASE_DIR,
+    choice,
+    database,
+    env,
+    home,
+    log_level,
+    number,
+    redis_url,
+    syslog_address,
+    time_zone,
+)
 from console.settings.history import *  # noqa: F403
 from console.settings.history import FORECAST_SCHEDULE, HISTORY_SCHEDULE
 from console.settings.languages import *  # noqa: F403
@@ -121,11 +132,7 @@ CACHES: dict[str, dict[str, Any]] = {
 }
 
 # --- Database: one SQLite file by default, PostgreSQL by DATABASE_URL ---------------------------------------------
-DATABASES: dict[str, dict[str, Any]] = {
-    "default": env.db_url_config(
-        env.str("DATABASE_URL", default="") or f"sqlite:///{HOME / 'giveway.sqlite3'}"
-    )
-}
+DATABASES: dict[str, dict[str, Any]] = {"default": database(HOME)}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # A new connection reads the whole schema first, which takes longer than most questions: threads keep theirs.
     DATABASES["default"]["CONN_MAX_AGE"] = 600
@@ -172,7 +179,7 @@ LOGIN_REDIRECT_URL = "overview"
 LOGOUT_REDIRECT_URL = "login"
 
 # --- Time (languages: console/settings/languages.py) --------------------------------------------------------------
-TIME_ZONE = env.str("TZ", default="UTC") or "UTC"
+TIME_ZONE = time_zone()
 USE_TZ = True
 
 # --- Static files and content security ----------------------------------------------------------------------------
@@ -234,7 +241,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 # --- Background work ----------------------------------------------------------------------------------------------
-REDIS_URL: str = env.str("REDIS_URL", default="")
+REDIS_URL = redis_url()
 CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
@@ -295,4 +302,4 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     **POWER_SCHEDULE,
 }
 LOGGING_CONFIG = None
-configure_logging(json=env.bool("LOG_JSON", default=False), level=env.str("LOG_LEVEL", default="INFO"))
+configure_logging(json=env.bool("LOG_JSON", default=False), level=log_level("INFO"))

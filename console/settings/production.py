@@ -3,14 +3,14 @@
 from console.core.files import take_for_ourselves
 from console.settings.base import *  # noqa: F403
 from console.settings.base import DATABASES, HOME
-from console.settings.env import env, given, hosts, refuse_faults, secret_key
+from console.settings.env import env, given, hosts, log_level, refuse_faults, secret_key
 from console.settings.logs import configure_logging
 from console.settings.sign_in import proxies
 
 refuse_faults()
 given("DATABASE_URL", "Name the database there: postgres://giveway:PASSWORD@127.0.0.1/giveway")
 take_for_ourselves(HOME, DATABASES["default"])
-configure_logging(json=env.bool("LOG_JSON", default=True), level=env.str("LOG_LEVEL", default="INFO"))
+configure_logging(json=env.bool("LOG_JSON", default=True), level=log_level("INFO"))
 
 DEBUG = False
 SECRET_KEY = secret_key("SECRET_KEY")

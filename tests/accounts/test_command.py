@@ -43,6 +43,17 @@ def test_a_password_is_asked_twice(monkeypatch: pytest.MonkeyPatch) -> None:
         account("add", "ben")
 
 
+def test_where_nobody_types_it_is_said_how(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a script, with /dev/null for a keyboard: it was a traceback."""
+
+    def nobody(_prompt: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr("getpass.getpass", nobody)
+    with pytest.raises(CommandError, match="--password-stdin reads it"):
+        account("add", "ada")
+
+
 def test_an_account_without_a_password() -> None:
     account("add", "sso", "--no-password")
     assert not User.objects.get().has_usable_password()

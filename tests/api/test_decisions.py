@@ -37,7 +37,8 @@ def asked(house: House) -> Plan:
     revision = factories.make_revision(house.x, 2, enforcement="approve")
     house.x.revision = revision
     house.x.save()
-    house.cluster.observed_at = timezone.now()
+    # Ahead: on a busy machine a command takes longer than the seconds for which a look at the cluster is fresh.
+    house.cluster.observed_at = timezone.now() + timedelta(minutes=10)
     house.cluster.save()
     return factories.make_plan(
         factories.make_cycle(house.cluster, 8),

@@ -67,3 +67,11 @@ def test_what_was_read_can_be_sent_back_as_it_is(house: House, ada: APIClient) -
     assert ada.put("/api/v1/partitions/x/policy/", sent).status_code == 200
     rules = ada.get("/api/v1/project-rules/").json()
     assert ada.put("/api/v1/project-rules/", {**rules, "reason": "Test."}).status_code == 200
+
+
+def test_a_truth_is_no_number(house: House, ada: APIClient) -> None:
+    """`true` was taken for an urgency of 1."""
+    body = {"urgency": True, "size": 2, "version": 1, "reason": "Test."}
+    answer = ada.patch("/api/v1/projects/alpha/", body, format="json")
+    assert answer.status_code == 400
+    assert answer.json()["error"]["fields"] == {"urgency": ["must be a number, not true or false"]}

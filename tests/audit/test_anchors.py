@@ -1,5 +1,6 @@
 """The anchor file: a line for each anchor, never touched again; and the periodic task that writes it."""
 
+import errno
 import os
 import re
 import socket
@@ -71,6 +72,31 @@ def test_a_file_that_cannot_be_written_fails_loudly(anchor_file: Path) -> None:
     append()
     with pytest.raises(IsADirectoryError):
         write_anchor()
+
+
+def test_a_disk_that_becomes_full_leaves_no_piece_of_a_line(
+    anchor_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system takes what there is room for and says nothing; the piece was an alarm of tampering ever after."""
+    append()
+    write_anchor()
+    before, really = anchor_file.read_bytes(), os.write
+    room = [20]
+
+    def write(descriptor: int, line: bytes) -> int:
+        if not room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return really(descriptor, line[: room.pop()])
+
+    append()
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", write)
+        with pytest.raises(OSError, match="No space left"):
+            write_anchor()
+    assert anchor_file.read_bytes() == before
+    assert AuditHead.objects.get().anchored == 1, "what is not on the disk is not taken for written"
+    write_anchor()
+    assert verify_chain().faults == []
 
 
 def test_beat_asks_for_the_task_every_minute(anchor_file: Path) -> None:

@@ -1,4 +1,4 @@
-"""A database that is locked or away: 503 with a time to come again, on pages and in the API, and never 500."""
+"""A database that is locked, away or full: 503 with a time to come again, on pages and in the API, and never 500."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from rest_framework.test import APIClient
 
 from console.accounts.models import ApiToken
 from console.accounts.sessions import SEEN
-from console.core.databases import RETRY_S, is_passing
+from console.core.databases import CLOSED_RETRY_S, RETRY_S, is_closed, is_passing, unusable
 from tests import factories
 
 PATCH = "/api/v1/projects/alpha/"
@@ -72,6 +72,22 @@ def of_postgres(state: str) -> psycopg.Error:
 )
 def test_which_errors_pass(error: type[Exception], cause: BaseException, wanted: bool) -> None:
     assert is_passing(raised(error, cause)) is wanted
+
+
+@pytest.mark.parametrize(
+    "cause",
+    [
+        of_sqlite(sqlite3.SQLITE_FULL),
+        of_sqlite(sqlite3.SQLITE_IOERR | 19 << 8),
+        of_sqlite(sqlite3.SQLITE_READONLY | 1 << 8),
+        of_postgres("53100"),
+        of_postgres("25006"),
+    ],
+)
+def test_which_errors_stay_until_somebody_makes_room(cause: BaseException) -> None:
+    error = raised(OperationalError, cause)
+    assert is_closed(error) and not is_passing(error), "in a few seconds it would be the same"
+    assert not is_closed(raised(OperationalError, of_sqlite(sqlite3.SQLITE_BUSY))) and not is_closed(None)
 
 
 def test_what_is_no_error_of_the_database_does_not_pass() -> None:
@@ -132,6 +148,67 @@ def test_reading_waits_for_nobody(people: dict[str, Any]) -> None:
     with time_machine.travel(later, tick=False):
         assert page.get("/account/").status_code == script.get(PATCH).status_code == 200
     assert page.session[SEEN] == int(later.timestamp()) and ApiToken.objects.get().used_at == later
+
+
+@contextmanager
+def that_takes_no_changes() -> Iterator[None]:
+    """The database refuses to write and goes on reading, as on a full disk, or one that is mounted read-only."""
+    connection.ensure_connection()
+    refuse = {
+        "sqlite": "PRAGMA query_only=ON",
+        "postgresql": "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(refuse[connection.vendor])
+    try:
+        yield
+    finally:
+        connection.close()
+
+
+def test_a_database_that_takes_no_changes_says_so_and_reading_goes_on(people: dict[str, Any]) -> None:
+    """It was a defect, "Giveway failed here", and a minute later so was every page that anybody read."""
+    page, api = client_of(people, Client()), client_of(people, APIClient())
+    script = APIClient(headers={"Authorization": f"Token {factories.make_token(people['ada'])}"})
+    later = timezone.now() + timedelta(minutes=2)
+    body = {"urgency": 7, "version": 1, "reason": "for the test"}
+    with that_takes_no_changes(), time_machine.travel(later, tick=False):
+        assert page.get("/account/").status_code == script.get(PATCH).status_code == 200
+        said, told = page.post("/account/sessions/end/"), api.patch(PATCH, body, format="json")
+    assert (said.status_code, said["Retry-After"]) == (503, str(CLOSED_RETRY_S))
+    assert "its disk is full" in said.content.decode()
+    assert (told.status_code, told["Retry-After"]) == (503, str(CLOSED_RETRY_S))
+    assert told.json()["error"]["code"] == "database_closed"
+    assert api.patch(PATCH, body, format="json").status_code == 200, "it was not done, and can be done again"
+
+
+def test_nobody_is_signed_out_because_a_disk_is_full(
+    people: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Django says the same of a session that cannot be written now and of one that was ended elsewhere."""
+    page = client_of(people, Client())
+    assert page.get("/account/").status_code == 200
+
+    def full(*_: object, **__: object) -> None:
+        raise raised(OperationalError, of_sqlite(sqlite3.SQLITE_FULL))
+
+    later = timezone.now() + timedelta(minutes=2)
+    with monkeypatch.context() as disk, time_machine.travel(later, tick=False):
+        disk.setattr("django.contrib.sessions.models.Session.save", full)
+        assert page.get("/account/").status_code == 200
+    assert page.get("/account/").status_code == 200, "the session is still there"
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [(sqlite3.SQLITE_FULL, "The database takes no changes"), (sqlite3.SQLITE_BUSY, "The database is busy")],
+)
+def test_a_command_says_it_in_one_sentence(db: None, code: int, told: str) -> None:
+    if connection.vendor != "sqlite":
+        pytest.skip("SQLite's lock")
+    error = OperationalError("said")
+    error.__cause__ = of_sqlite(code)
+    assert str(unusable(error)).startswith(told)
 
 
 def test_a_page_says_that_the_database_is_locked(people: dict[str, Any]) -> None:

@@ -25,7 +25,17 @@ from console.cluster.models import Cluster, ClusterPartition, Job
 from console.core import clock
 from console.core.files import private_files
 from console.forecasts.models import AccountingRead
-from console.health.doctor import database, forecasting, installation, power, run, slurm, slurm_settings, work
+from console.health.doctor import (
+    database,
+    files,
+    forecasting,
+    installation,
+    power,
+    run,
+    slurm,
+    slurm_settings,
+    work,
+)
 from console.health.doctor.findings import Finding, Level
 from console.health.measuring import QUEUES
 from console.partitions.models import Partition
@@ -339,6 +349,24 @@ def test_the_audit_logs_anchors(
     settings.HOME = tmp_path / "nowhere"
     level, text = only(work.check_audit())
     assert level is Level.FAIL and "nowhere" in text
+
+
+def test_the_room_on_the_disk(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a full disk the doctor found a worker that was late, and not a word of why."""
+    monkeypatch.setattr(files, "own_folders", lambda home, _database: [home])
+    settings.HOME = tmp_path
+    for megabytes, level, told in (
+        (5000, Level.OK, "has 4 GB of room"),
+        (900, Level.WARN, "has only 900 MB of room"),
+        (3, Level.FAIL, "is full (3 MB of room)"),
+    ):
+        monkeypatch.setattr(files, "free_bytes", lambda _folder, megabytes=megabytes: megabytes << 20)
+        [found] = files.check_disk()
+        assert found.level is level and told in found.what, found
+        assert bool(found.fix) is (level is not Level.OK)
+    settings.HOME = tmp_path / "nowhere"
+    level, text = only(files.check_disk())
+    assert level is Level.FAIL and "cannot write in" in text
 
 
 def test_the_audit_logs_chain(db: None) -> None:

@@ -63,6 +63,17 @@ def test_a_late_worker_is_no_reason_to_take_the_pages_away(
     assert (status, told["status"]) == ((503, "late") if late else (200, "ok"))
 
 
+def test_a_clock_that_was_put_back_hides_no_worker_that_died(
+    house: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For an hour after that hour it said ok, whatever became of the worker."""
+    monkeypatch.setattr(clock, "now", lambda: NOW - timedelta(hours=1))
+    status, told = get("/healthz/cycle")
+    assert (status, told["status"]) == (503, "late")
+    monkeypatch.setattr(clock, "now", lambda: NOW - timedelta(seconds=20))
+    assert get("/healthz/cycle")[0] == 200, "the clocks of two machines"
+
+
 @pytest.mark.parametrize(("every_s", "seconds", "late"), [(0.2, 11, True), (10, 29, False), (10, 31, True)])
 def test_how_late_is_late_follows_the_cycles_own_interval(
     house: Cluster,

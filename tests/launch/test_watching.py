@@ -90,3 +90,19 @@ def test_the_thread_wakes_by_itself_and_ends_when_told() -> None:
     watcher.stop()
     watcher.join(60)
     assert not watcher.is_alive()
+
+
+def test_a_broker_that_is_away_does_not_end_the_watcher() -> None:
+    """`manage.py watch` ended when Redis went away, and nobody noticed but by slower starts."""
+    scene = Scene()
+    scene.watcher.look()
+    scene.submit()
+
+    def away() -> None:
+        raise ConnectionError("Redis is away")
+
+    scene.watcher._wake = away
+    assert not scene.watcher.look(), "it is tried more rarely"
+    scene.watcher._wake = scene.wake
+    scene.submit()
+    assert scene.watcher.look() and scene.woken == 1

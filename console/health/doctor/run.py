@@ -38,6 +38,7 @@ NEED_DATABASE: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
 )
 NEED_NOTHING = (
     files.check_files,
+    files.check_disk,
     work.check_broker,
     work.check_messages,
     work.check_submit_rules,

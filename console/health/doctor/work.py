@@ -69,10 +69,10 @@ def check_worker() -> Iterator[Finding]:
     now = pulse()
     if now.cycle_age_s is None:
         yield fail("worker", "doctor.worker.never")
-    elif now.health == Health.LATE:
-        yield fail("worker", "doctor.worker.late", n=round(now.cycle_age_s))
     elif now.cycle_age_s < -1:
         yield warn("clocks", "doctor.clocks.worker_ahead", n=round(-now.cycle_age_s))
+    elif now.health == Health.LATE:
+        yield fail("worker", "doctor.worker.late", n=round(now.cycle_age_s))
     else:
         yield ok("worker", "doctor.worker.runs", n=f"{now.cycle_age_s:.1f}")
     if now.failure:

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
+from console.core.moments import within_time
 from console.reports.histories import History, HistorySpan, job_history, project_history
 
 EACH = 50
@@ -58,6 +59,6 @@ def _until(request: HttpRequest) -> datetime | None:
     """`?until=` as the pages write it; the newest page for anything else."""
     try:
         until = parse_datetime(request.GET.get("until", ""))
+        return within_time(until) if until is not None and until.tzinfo is not None else None
     except ValueError:
         return None
-    return until if until is not None and until.tzinfo is not None else None

@@ -206,6 +206,7 @@ SENTENCES: dict[str, str] = {
     "%(path)s cannot be read: %(why)s": "无法读取 %(path)s：%(why)s",
     "%(path)s is not whole; do: giveway login": "%(path)s 不完整；请执行：giveway login",
     "the token cannot be kept: %(why)s": "无法保存令牌：%(why)s",
+    "the answer cannot be written: %(why)s": "无法写出回答：%(why)s",
     "not logged in; do: giveway login (or set GIVEWAY_URL and GIVEWAY_TOKEN)": (
         "尚未登录；请执行：giveway login（或设置 GIVEWAY_URL 和 GIVEWAY_TOKEN）"
     ),

@@ -156,8 +156,7 @@ def print_script(options: argparse.Namespace) -> None:
 
 def main() -> int:
     """0: done. 1: the console refuses. 2: wrong on this side. 3: no console. Else one line says what is wrong."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal in an old locale
+    _open_streams()
     use(language_of(os.environ))
     if sys.argv[1:3] == ["complete-words", "--"]:  # for the scripts; the words are somebody's, begun or wrong
         print("\n".join(completion.candidates(parser(), sys.argv[3:])))
@@ -174,10 +173,24 @@ def main() -> int:
     except BrokenPipeError:  # giveway jobs | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:  # giveway jobs > a file, and its disk is full
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(
+            f"giveway: {shown(_('the answer cannot be written: %(why)s') % {'why': error})}", file=sys.stderr
+        )
+        return GivewayError.exit_status
     except (KeyboardInterrupt, EOFError):
         print(file=sys.stderr)
         return INTERRUPTED
     return 0
+
+
+def _open_streams() -> None:
+    """Something to write to, also where the shell has closed it (>&-), or speaks no Unicode."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - till the end
+        getattr(sys, name).reconfigure(errors="replace")
 
 
 def run() -> NoReturn:

@@ -45,8 +45,12 @@ class NoRedirects(urllib.request.HTTPRedirectHandler):
 
 def api_address(url: str) -> str:
     """`https://host`, with or without /api/v1, as the address that paths are added to."""
-    parts = urllib.parse.urlsplit(url.strip())
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    try:
+        parts = urllib.parse.urlsplit(url.strip())
+        known = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # http://[::1 or a port that is no number
+        known = False
+    if not known:
         text = _("%(url)r is no address of a console; for example https://giveway.example.org")
         raise GivewayError(text % {"url": url})
     base = url.strip().rstrip("/")
@@ -133,15 +137,16 @@ class Transport:
         with error:
             if error.code == 401 and self._token:
                 return BY_STATUS[401](_("the token is not valid (any more); do: giveway login"), 401)
-            if error.code in PASSING:
-                return _NoAnswerError(
-                    _("%(address)s answered %(status)s: the console is not there now") % said
-                )
             try:
                 told = json.loads(error.read())["error"]
                 message, code, fields = str(told["message"]), str(told["code"]), told.get("fields")
             except (ValueError, KeyError, TypeError, OSError, HTTPException):
+                if error.code in PASSING:
+                    text = _("%(address)s answered %(status)s: the console is not there now")
+                    return _NoAnswerError(text % said)
                 return UnreachableError(_("%(address)s answered %(status)s: is it a Giveway console?") % said)
+        if error.code in PASSING:  # it is there, and knows what it waits for: its database, a directory
+            return _NoAnswerError(message)
         if error.code >= 500:
             return UnreachableError(message)
         return BY_STATUS.get(error.code, RefusedError)(message, error.code, code, fields)

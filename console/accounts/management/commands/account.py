@@ -93,7 +93,12 @@ def _changed(data: AccountData, options: dict[str, Any]) -> AccountData:
 def _password(from_stdin: bool) -> str:
     if from_stdin:
         return sys.stdin.readline().rstrip("\n")
-    password = getpass.getpass("Password: ")
-    if getpass.getpass("Again: ") != password:
+    try:
+        password, again = getpass.getpass("Password: "), getpass.getpass("Again: ")
+    except EOFError:
+        raise CommandError(
+            "Nobody is there to type a password; --password-stdin reads it from a pipe.", returncode=2
+        ) from None
+    if again != password:
         raise CommandError("The two are not the same.", returncode=2)
     return password

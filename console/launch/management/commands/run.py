@@ -17,7 +17,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from console.accounts.demonstration import LOGINS, PASSWORD, is_the_place, left_over
 from console.launch.children import STOP_S, ChildEndedError, Children, environment
 
-READY_S = 60.0
+READY_S = 600.0
+"""A machine that is busy with other work starts a web server in minutes; one that has died is noticed at once."""
 
 
 class StopRequested(Exception):  # noqa: N818 - a wish, not an error
@@ -25,7 +26,14 @@ class StopRequested(Exception):  # noqa: N818 - a wish, not an error
 
 
 def _on_signal(number: int, frame: object) -> None:
+    """Once: a second Ctrl-C would break off the tidying up after the first, and leave daemons behind."""
+    _listen_no_more()
     raise StopRequested
+
+
+def _listen_no_more() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _listen_for_the_end() -> None:
@@ -112,8 +120,7 @@ class Command(BaseCommand):
         except (ChildEndedError, TimeoutError) as error:
             raise CommandError(str(error)) from None
         finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, signal.SIG_IGN)
+            _listen_no_more()
             children.stop()
 
     def _greet(self, url: str, empty: bool) -> None:
