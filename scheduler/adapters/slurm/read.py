@@ -40,6 +40,7 @@ class _Machines:
     threads: set[int] = field(default_factory=set)
     partitions: list[ObservedPartition] = field(default_factory=list)
     exclusive: set[str] = field(default_factory=set)
+    sharing: set[str] = field(default_factory=set)
     reservations: list[SlurmReservation] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     boots: dict[str, int] = field(default_factory=dict)
@@ -62,6 +63,7 @@ class _Machines:
             totals={node.name: node.total for node in self.nodes},
             of_partition={partition.name: partition.nodes for partition in self.partitions},
             exclusive=frozenset(self.exclusive),
+            sharing=frozenset(self.sharing),
             # Cores of different kinds: the smallest rounding is right everywhere.
             threads=min(self.threads, default=1) if config.by_core else 1,
         )
@@ -156,6 +158,7 @@ class Reader:
                 partition, exclusive = nodes.odd_partition(record), False
             machines.partitions.append(partition)
             machines.exclusive.update({partition.name} if exclusive else ())
+            machines.sharing.update({partition.name} if nodes.shares_cpus(record) else ())
         machines.reservations = [
             reservations.decode(record) for record in self._records("reservations", "ReservationName")
         ]
