@@ -17,6 +17,7 @@ NOT_UNDERSTOOD = "NOT UNDERSTOOD"
 """Stands for the state of what does not decode; no state of Slurm's is called so."""
 _WORD = re.compile(r"(?:^| )([A-Za-z/:]+)=(\S*)")
 _SHARED = re.compile(r" OverSubscribe=FORCE:(\d{1,4}) ")
+_TIER = re.compile(r" PriorityTier=(\d{1,5}) ")
 _BOOT = re.compile(r" BootTime=(\S+)")
 _REASON = re.compile(r"\sReason=(.*)", re.DOTALL)
 # The free texts of a node; what follows them is not Slurm's own.
@@ -124,6 +125,12 @@ def shares_cpus(record: str) -> bool:
     """Whether all jobs of a partition share CPUs: `FORCE:4`, four jobs on each. FORCE:1 only has them take turns."""
     told = _SHARED.search(record)
     return told is not None and int(told[1]) > 1
+
+
+def tier(record: str) -> int:
+    """The PriorityTier of a partition; the lowest where it is not told."""
+    told = _TIER.search(record)
+    return int(told[1]) if told else 1
 
 
 def odd_partition(record: str) -> ObservedPartition:
