@@ -91,7 +91,7 @@ _PARTITION: dict[str, Reader[Any]] = {
     "units": maybe(mapping(_text)),
 }
 _REQUEST: dict[str, Reader[Any]] = {
-    **dict.fromkeys(("nodes", "count"), _integer),
+    **dict.fromkeys(("nodes", "count", "parts"), _integer),
     **dict.fromkeys(("exclusive", "partial"), flag),
     **dict.fromkeys(("per_node", "spread", "unit"), amounts),
     **dict.fromkeys(("features", "only_nodes", "not_nodes"), _set),
@@ -105,7 +105,8 @@ _JOB: dict[str, Reader[Any]] = {
     "request": maybe(_maker(Request, _REQUEST)),
     **dict.fromkeys(("held", "batch", "requeue", "was_requeueable", "to_be_placed"), flag),
     **dict.fromkeys(("submit", "priority", "nice", "restarts"), _integer),
-    **dict.fromkeys(("start", "time_limit_s", "estimated_start", "eligible", "no_requeue_since"), maybe(_integer)),
+    **dict.fromkeys(("start", "time_limit_s", "deadline", "estimated_start"), maybe(_integer)),
+    **dict.fromkeys(("eligible", "no_requeue_since"), maybe(_integer)),
     **dict.fromkeys(
         (
             "id", "name", "user", "account", "wckey", "comment", "qos", "slurm_state", "slurm_reason",

@@ -6,7 +6,11 @@ from scheduler.contracts.errors import InputError
 from scheduler.contracts.fields import Fields, amounts, flag, listing, names, positive
 from scheduler.model.jobs import Request
 
-_SHAPES = {"nodes": ("nodes", "per_node"), "spread": ("spread",), "unit": ("unit", "count", "partial")}
+_SHAPES = {
+    "nodes": ("nodes", "per_node"),
+    "spread": ("spread", "parts"),
+    "unit": ("unit", "count", "partial"),
+}
 _KEYS = (
     *(key for keys in _SHAPES.values() for key in keys),
     "features",
@@ -32,6 +36,7 @@ def decode_request(value: object, path: str) -> Request:
         nodes=fields.need("nodes", positive) if shape == "nodes" else 0,
         per_node=fields.need("per_node", amounts) if shape == "nodes" else {},
         spread=fields.need("spread", amounts) if shape == "spread" else {},
+        parts=fields.get("parts", positive, 0) if shape == "spread" else 0,
         unit=fields.need("unit", amounts) if shape == "unit" else {},
         count=fields.need("count", positive) if shape == "unit" else 0,
         partial=fields.get("partial", flag, True),
@@ -44,6 +49,8 @@ def decode_request(value: object, path: str) -> Request:
         counted=fields.get("counted", listing(_counted), ()),
     )
     _check_counted(request, fields)
+    if request.parts and any(amount % request.parts for amount in request.spread.values()):
+        raise InputError(fields.at("parts"), "every amount of spread must be a multiple of it")
     if request.count and request.exclusive:
         raise InputError(fields.at("exclusive"), "cannot be said of units; ask for nodes with per_node")
     if not any(getattr(request, _ASKED[shape]).values()):
@@ -82,6 +89,8 @@ def encode_request(request: Request) -> dict[str, Any]:
         result = {"unit": dict(request.unit), "count": request.count, "partial": request.partial}
     else:
         result = {"spread": dict(request.spread)}
+        if request.parts:
+            result["parts"] = request.parts
     for key in ("features", "only_nodes", "not_nodes"):
         if listed := getattr(request, key):
             result[key] = sorted(listed)

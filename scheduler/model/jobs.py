@@ -38,6 +38,7 @@ class Request:
 
     `nodes`/`per_node`: that many different nodes, each giving `per_node`.
     `spread`: any amounts on any nodes adding up to this (the document's plain counting of processors).
+    `parts`: it comes in so many equal parts, each whole on some node (Slurm's tasks, each with a CPU and its memory).
     `unit`/`count`: that many units, each whole on some node (spec 2.1); `partial`: fewer are welcome too.
     `features` must all be on a node; `only_nodes` (if not empty) and `not_nodes` limit where the job may go.
     Of further sets of features, all of one: `any_of`, on each node some one of them; `same_of`, on all nodes the same.
@@ -48,6 +49,7 @@ class Request:
     nodes: int = 0
     per_node: Amounts = field(default_factory=dict)
     spread: Amounts = field(default_factory=dict)
+    parts: int = 0
     unit: Amounts = field(default_factory=dict)
     count: int = 0
     partial: bool = True
@@ -155,7 +157,8 @@ class ObservedJob:
     `slurm_state`/`slurm_reason`: Slurm's own words. `reason_code`: Slurm's code of a reason that is a text, where it is
     told. `held`: priority 0, by the user, an administrator or us. `nice`: what is taken off its priority, by anybody.
     `batch`: has a batch script (only these can be requeued); `requeue`: Slurm will accept a requeue.
-    `estimated_start`: Slurm's own expectation, if any. Amounts as in `resources`.
+    `deadline`: when Slurm ends it for good, whether it runs, waits or is held; a run that could not be over by then
+    does not begin. `estimated_start`: Slurm's own expectation, if any. Amounts as in `resources`.
     `request`: what a pending job asks for; of a running one what it holds, with the features and names of nodes that
     limit where it may start again, and None where nothing does.
     `unplannable`: the part of a pending job's wishes that a `Request` cannot say, in words for people; no room is
@@ -187,6 +190,7 @@ class ObservedJob:
     batch: bool = True
     requeue: bool = True
     time_limit_s: int | None = None
+    deadline: int | None = None
     estimated_start: int | None = None
     eligible: int | None = None
     array_job_id: str = ""

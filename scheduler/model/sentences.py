@@ -208,6 +208,7 @@ SENTENCES: dict[str, str] = {
     "waits.elsewhere": "room is set aside for it in another partition",
     # Why a job may not be stopped (scheduler/reconcile/blocking.py, immunity.py, protection.py)
     "spared.not_understood": "not everything that Slurm tells of it is understood: %(why)s",
+    "spared.deadline": "its deadline leaves no time for another run",
     "spared.suspended": "it is suspended",
     "spared.reservation": "it runs in the reservation %(name)s",
     "spared.het": "it is part of a heterogeneous job",
@@ -243,6 +244,8 @@ SENTENCES: dict[str, str] = {
     "again.node": "Node %(node)s no longer takes jobs.",
     "again.room": "Other jobs have taken the room on %(node)s: %(amounts)s would no longer be free.",
     "again.does_not_start": "%(job)s does not start now: %(why)s.",
+    "again.moved": "%(job)s waits in the partition %(partition)s no more.",
+    "again.barred": "%(job)s may run on %(nodes)s no more.",
     "again.waits_no_more": "%(job)s no longer waits.",
     "again.partition": "%(job)s could not start: the partition is %(state)s.",
     "again.spared": "%(job)s may no longer be stopped: %(why)s.",

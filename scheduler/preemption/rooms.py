@@ -1,14 +1,14 @@
 """What some nodes have of some resources: each of them, and all together; free now, or free and coming.
 
 Kept up to date by the index of nodes, and shared by all pools (`spread`, `units.pool`) that count the same resources on
-the same nodes, whatever the size of a unit.
+the same nodes, whatever the size of a unit. Of what comes in parts only whole ones count.
 """
 
 from collections.abc import Iterable, Sequence
 
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.node_index import Changes
-from scheduler.preemption.shapes import Shape, ShapeKey
+from scheduler.preemption.shapes import Shape, ShapeKey, in_parts
 
 Room = tuple[int, ...]
 """What a node has of each resource, in the order of their names; below zero where it is overcommitted."""
@@ -53,6 +53,7 @@ class Rooms:
         self.places = {place.order: place for place in shape.places}
         self.names = tuple([name for name, _ in shape.wants])
         self.exclusive = shape.exclusive
+        self.part = shape.part
         self._own = shape.node_indices
         self._watch = cluster_state.index.changes.watch()
         count = len(cluster_state.places)
@@ -63,7 +64,7 @@ class Rooms:
     @staticmethod
     def key(shape: Shape) -> ShapeKey:
         """Equal for shapes that can share their rooms."""
-        return tuple([name for name, _ in shape.wants]), shape.exclusive, shape.places
+        return tuple([name for name, _ in shape.wants]), shape.exclusive, shape.part, shape.places
 
     def sums(self, *, coming: bool) -> Sums:
         """What is free, or free and coming, as it is now."""
@@ -80,6 +81,13 @@ class Rooms:
             if self.exclusive and (place.holders or place.leaving):
                 nothing = (0,) * len(self.names)
                 now, soon = nothing, nothing if place.holders else soon
+            if self.part:
+                now, soon = self._usable(now), self._usable(soon)
             self._now.change(order, now)
             if self._soon is not self._now:
                 self._soon.change(order, soon)
+
+    def _usable(self, room: Room) -> Room:
+        """What of it whole parts can use."""
+        usable = in_parts(dict(zip(self.names, room, strict=True)), self.part)
+        return tuple([usable.get(name, 0) for name in self.names])

@@ -109,9 +109,10 @@ class RoomSearch:
     def free(self, shape: Shape, nodes: Iterable[str]) -> dict[str, int]:
         """What is free now of what the shape wants: on these nodes together, or anywhere for a spread
         request."""
-        if not shape.count:
+        if not shape.count and not shape.part:
             return dict(self.pool(shape).now())
-        rooms = [self._cluster_state.by_name[node].free for node in nodes]
+        places = [self._cluster_state.by_name[node] for node in nodes] if shape.count else shape.places
+        rooms = [place.free for place in places]
         return {name: sum(max(0, room.get(name, 0)) for room in rooms) for name, _ in shape.wants}
 
     def _nodes(self, wanted: Wanted) -> MadeRoom | None:

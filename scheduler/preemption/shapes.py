@@ -31,7 +31,7 @@ class Shape:
     shapes that ask for the same resources of the same nodes, however much. `cost_in`: the resource that lost
     work is counted in ("" when only running time counts). `ever`: whether the whole partition, empty and
     repaired, could hold it. If it could not, `suitable` is how many nodes, up or not, could give what it asks of each,
-    and `beyond` what no node of the partition has so much of.
+    and `beyond` what no node of the partition has so much of. `part`: of a spread that comes in parts, one of them.
     """
 
     count: int
@@ -47,6 +47,7 @@ class Shape:
     partial: bool = False
     suitable: int = 0
     beyond: Wants = ()
+    part: Wants = ()
 
     @property
     def asked(self) -> Iterable[tuple[str, int]]:
@@ -107,11 +108,15 @@ class Shapes:
         allowed = self._allowed(request, holds)
         by_work = cluster_state.snapshot.partition.victim_order is VictimOrder.LEAST_LOST_WORK
         cost_in = cluster_state.scarcest(name for name, _ in wants) if by_work else ""
+        part = tuple([(name, n // request.parts) for name, n in wants]) if request.parts else ()
         ever = self._ever(request, wants, allowed)
         return Shape(
             count=request.nodes,
             each=_key(request)[1:],
-            pool=(wants if request.count else frozenset(name for name, _ in wants), *_key(request)[3:8]),
+            pool=(
+                wants if request.count else part or frozenset(name for name, _ in wants),
+                *_key(request)[3:8],
+            ),
             wants=wants,
             exclusive=request.exclusive,
             places=allowed.up,
@@ -122,6 +127,7 @@ class Shapes:
             partial=request.count > 0 and request.partial,
             suitable=allowed.number,
             beyond=() if ever else self._beyond(wants),
+            part=part,
         )
 
     def _ever(self, request: Request, wants: Wants, allowed: _Allowed) -> bool:
@@ -132,6 +138,9 @@ class Shapes:
         if request.count:
             held = sum(units_in(total, request.unit) * count for total, count in totals)
             return held >= (1 if request.partial else request.count)
+        if request.parts:
+            part = {name: n // request.parts for name, n in wants}
+            return sum(units_in(total, part) * count for total, count in totals) >= request.parts
         return all(sum(total.get(name, 0) * count for total, count in totals) >= n for name, n in wants)
 
     def _beyond(self, wants: Wants) -> Wants:
@@ -174,7 +183,14 @@ def _key(request: Request) -> ShapeKey:
         frozenset(request.unit.items()),
         request.count,
         request.partial,
+        request.parts,
     )
+
+
+def in_parts(there: Amounts, part: Wants) -> dict[str, int]:
+    """What of it can be used by whole parts."""
+    count = max(0, min([there.get(name, 0) // amount for name, amount in part]))
+    return {name: amount * count for name, amount in part} if count else {}
 
 
 def alternatives(request: Request) -> tuple[Request, ...]:

@@ -16,7 +16,7 @@ from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.pricing import Price, obtainable
 from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.rooms import Rooms
-from scheduler.preemption.shapes import Shape, Wants, with_type
+from scheduler.preemption.shapes import Shape, Wants, in_parts, with_type
 from scheduler.preemption.trials import Trial
 
 Amounts = dict[str, int]
@@ -41,6 +41,7 @@ class Pool:
         self._trial = trial or MissingAnywhere
         self.places = rooms.places
         self.exclusive = shape.exclusive
+        self.part = shape.part
         self.cluster_state = cluster_state
         self._candidates = candidates
         self._names = rooms.names
@@ -117,13 +118,14 @@ class Pool:
         return {place.node.name: with_type(place, result[place.order]) for place in places}
 
     def room(self, place: NodeState, extra: Amounts, leaving: int) -> Amounts:
-        """What a node adds with some runners stopped on trial: never below zero, and nothing of a node
-        that must be empty and is not. `extra` and `leaving`: what those runners hold there, and how many
-        they are.
+        """What a node adds with some runners stopped on trial: never below zero, whole parts of what comes
+        in parts, and nothing of a node that must be empty and is not. `extra` and `leaving`: what those
+        runners hold there, and how many they are.
         """
         if self.exclusive and place.holders > leaving:
             return {}
-        return self._positive(place.free, place.coming, extra)
+        there = self._positive(place.free, place.coming, extra)
+        return in_parts(there, self.part) if self.part else there
 
     def _positive(self, *parts: Amounts) -> Amounts:
         result = {}

@@ -2,7 +2,7 @@
 words."""
 
 from scheduler.model.jobs import ObservedJob
-from scheduler.model.policy import PartitionPolicy
+from scheduler.model.policy import NotRequeueable, PartitionPolicy
 from scheduler.model.sentence import say, told
 from scheduler.reconcile.immunity import immunity, in_words
 from scheduler.reconcile.protection import protecting_rule
@@ -59,6 +59,8 @@ _REASONS = {
 _LIMITS = {"assoc": "waits.limit_of_account", "qos": "waits.limit_of_qos"}
 """How Slurm's some eighty words for a limit that is reached begin; which one it is stands beside it."""
 _HELD = say("waits.held")
+TO_COME_BACK_S = 3600
+"""So long a stopped job can wait for its room before its deadline has to leave it time for a whole run."""
 
 
 def starts_jobs(partition_state: str) -> bool:
@@ -109,8 +111,16 @@ def _unplannable(job: ObservedJob) -> str:
 def why_protected(job: ObservedJob, policy: PartitionPolicy, preemptions: int, now: int) -> str:
     """Why a running job may not be stopped; empty when it may."""
     other = why_protected_anyway(job, policy, preemptions)
+    if not other and no_time_left(job, now) and policy.not_requeueable is not NotRequeueable.CANCEL:
+        return say("spared.deadline")
     why = None if other else immunity(job, policy, now)
     return in_words(why, policy) if why else other
+
+
+def no_time_left(job: ObservedJob, now: int) -> bool:
+    """Whether a job that is stopped now would soon have no time for another run: Slurm ends it at its deadline, and
+    does not begin a run that could not be over by then."""
+    return job.deadline is not None and now + TO_COME_BACK_S + (job.time_limit_s or 0) > job.deadline
 
 
 def why_protected_anyway(job: ObservedJob, policy: PartitionPolicy, preemptions: int) -> str:

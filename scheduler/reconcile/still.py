@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from scheduler.model.jobs import JobState, ObservedJob, RunKey
 from scheduler.model.observation import Observation
 from scheduler.model.resources import Amounts, covers, subtract
-from scheduler.model.sentence import Held, say
+from scheduler.model.sentence import Held, Listed, say
 from scheduler.reconcile.blocking import why_blocked
 
 BEGIN_TIME = "begintime"
@@ -80,6 +80,21 @@ def _free_without(
                 if name in free and name in stays:
                     subtract(free[name], taken)
     return free
+
+
+def goes_elsewhere(job: ObservedJob, partition: str, nodes: Iterable[str]) -> str:
+    """Why a pending job will not start in the room that is made for it in a partition, in words; empty when it may.
+
+    Its user may have moved it or have named other nodes since, or a reservation of these begins before it would end.
+    """
+    if partition not in job.partitions:
+        return say("again.moved", job=job.id, partition=partition)
+    request = job.request
+    if request is None:
+        return ""
+    named = request.only_nodes
+    barred = sorted(node for node in nodes if node in request.not_nodes or (named and node not in named))
+    return say("again.barred", job=job.id, nodes=Listed(barred)) if barred else ""
 
 
 def cannot_start(job: ObservedJob) -> str:

@@ -171,6 +171,10 @@ class World:
         rooms = [self.available(node, gone) for node in places]
         if request.nodes:
             return sum(holds(room, request.per_node) for room in rooms) >= request.nodes
+        if request.parts:
+            part = {name: amount // request.parts for name, amount in request.spread.items()}
+            most = [min(room.get(name, 0) // n for name, n in part.items()) for room in rooms]
+            return sum(max(0, count) for count in most) >= request.parts
         return all(
             sum(max(0, room.get(name, 0)) for room in rooms) >= amount
             for name, amount in request.spread.items()

@@ -175,3 +175,41 @@ def test_a_plan_that_is_undone_stops_nobody_whatever_was_saved(sim: Sim, answer:
 
     assert sim.port.job(low).restarts == 0
     assert not PlannedAction.objects.filter(kind="requeue_hold", state__in=("issued", "verified")).exists()
+
+
+def _waiting_for(sim: Sim, job: str) -> str:
+    """A job that runs only after the other one's success."""
+    return sim.submit("ann", 1, dependency=f"afterok:{job}")
+
+
+def test_who_others_wait_for_is_stopped_without_a_signal_that_could_end_it(sim: Sim) -> None:
+    """Ended by the signal it would have failed, and those that wait for its success would never start."""
+    sim.policy(grace_s=5)
+    low = sim.running("ann", 8, on_signal=OnSignal.DIE)
+    after = _waiting_for(sim, low)
+    urgent = sim.submit("cy", 8)
+
+    sim.cycles(12)
+
+    assert sim.state(urgent) is JobState.RUNNING
+    assert sim.port.job(low).restarts == 1
+    assert [(a.state, a.detail) for a in sim.actions(ActionKind.SIGNAL)] == [
+        (
+            "expired",
+            "Not sent: others wait for its end, and a script that does not catch the signal would end by it.",
+        )
+    ]
+    (waits,) = [job for job in sim.port.observe().jobs if job.id == after]
+    assert waits.dependency == f"afterok:{low}"
+
+
+def test_who_is_known_to_catch_it_is_asked_whoever_waits(sim: Sim) -> None:
+    sim.policy(grace_s=60)
+    low = sim.running("ann", 8, comment="ckpt:none", **SAVES)
+    _waiting_for(sim, low)
+    urgent = sim.submit("cy", 8)
+
+    sim.cycles(8)
+
+    assert sim.state(urgent) is JobState.RUNNING
+    assert Checkpoint.objects.get(job_id=low).acknowledged_at is not None

@@ -23,6 +23,7 @@ from console.steering.actions.due import is_due
 from console.steering.actions.grace import begin_grace
 from console.steering.actions.lease import Lease
 from console.steering.actions.letting_go import due_to_be_let_go, still_held
+from console.steering.actions.unasked import asked
 from console.steering.actions.undoing import expire
 from console.steering.decisions.facts import run_of
 from console.steering.decisions.held_together import all_let_go, held_together
@@ -180,7 +181,8 @@ def _still_sensible(
                 request_undo(plan, why)
             elif plan.tasks and sensible[plan.pk]:
                 spare(plan, again.needless(plan, observation))
-    return [action for action in due if sensible[action.plan_id] and action.state == ActionState.PLANNED]
+    left = [action for action in due if sensible[action.plan_id] and action.state == ActionState.PLANNED]
+    return asked(left, observation) if due[0].kind == ActionKind.SIGNAL else left
 
 
 def spare(plan: Plan, runs: frozenset[RunKey]) -> None:

@@ -27,7 +27,7 @@ from scheduler.priority.groups import group_name, group_of
 from scheduler.priority.task_types import TaskTypes
 from scheduler.reconcile.eligible import why_spared
 from scheduler.reconcile.snapshot_jobs import elastic_nodes
-from scheduler.reconcile.still import cannot_start, needless, still_makes_room
+from scheduler.reconcile.still import cannot_start, goes_elsewhere, needless, still_makes_room
 
 STOPS = frozenset({ActionKind.REQUEUE_HOLD, ActionKind.CANCEL, ActionKind.SHRINK})
 NOT_ENFORCED = say("plan.not_enforced")
@@ -48,10 +48,12 @@ class LookAgain:
         served = [job for job_id in waiting(plan, jobs) if _waits(job := jobs.get(job_id))]
         if not served:
             return None
-        room = {**placement_left(plan, jobs), **room_of_runner(plan)}
+        place = placement_left(plan, jobs)
+        room = {**place, **room_of_runner(plan)}
         runs = runs_going(plan)
         return (
             next(filter(None, map(cannot_start, served)), "")
+            or next(filter(None, (goes_elsewhere(job, plan.partition, place) for job in served)), "")
             or still_makes_room(observation, room, runs, keeping(plan))
             or self._why_not_allowed(plan, observation, served[0].id)
             or self._why_not_exchanged(plan, observation)

@@ -235,6 +235,7 @@ def _job(row: QueueRow, state: JobState, **more: object) -> ObservedJob:
         # A heterogeneous job is requeued by its leader, which takes all parts with it.
         requeue=row.requeue and row.het_id in {"", row.raw_id},
         time_limit_s=row.limit_s,
+        deadline=row.deadline,
         estimated_start=_expected(row) if waits else None,
         eligible=row.eligible,
         array_job_id=row.array_id,

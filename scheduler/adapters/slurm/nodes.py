@@ -10,12 +10,14 @@ from scheduler.model.observation import ObservedPartition
 _UP = frozenset({"IDLE", "MIXED", "ALLOCATED"})
 _NOT_FOR_NEW_JOBS = frozenset({
     "DOWN", "ERROR", "FUTURE", "UNKNOWN", "INVALID", "INVALID_REG", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING",
-    "MAINT", "MAINTENANCE", "RESERVED", "NOT_RESPONDING", "NO_RESPOND", "POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN",
+    "MAINT", "MAINTENANCE", "RESERVED", "NOT_RESPONDING", "NO_RESPOND", "POWERING_DOWN", "POWER_DOWN",
     "POWER_DRAIN", "REBOOT_ISSUED", "BLOCKED",
 })  # fmt: skip
 NOT_UNDERSTOOD = "NOT UNDERSTOOD"
 """Stands for the state of what does not decode; no state of Slurm's is called so."""
 _WORD = re.compile(r"(?:^| )([A-Za-z/:]+)=(\S*)")
+_SHARED = re.compile(r" OverSubscribe=FORCE:(\d{1,4}) ")
+_TIER = re.compile(r" PriorityTier=(\d{1,5}) ")
 _BOOT = re.compile(r" BootTime=(\S+)")
 _REASON = re.compile(r"\sReason=(.*)", re.DOTALL)
 # The free texts of a node; what follows them is not Slurm's own.
@@ -105,15 +107,30 @@ def odd_node(record: str, error: Exception) -> SnapshotNode:
 
 
 def decode_partition(record: str) -> tuple[ObservedPartition, bool, str]:
-    """A partition, whether its jobs get whole nodes, and the name of the topology that it has of its own, if any.
+    """A partition, whether its jobs get whole nodes (or share them with their own user's only), and the name of the
+    topology that it has of its own, if any.
 
     Raises ValueError, KeyError when it does not decode. Slurm 26.05 says of whole nodes in a word of its own.
     """
     words: dict[str, str] = dict(_WORD.findall(record))
     partition = ObservedPartition(words["PartitionName"], words["State"], values.nodes(words["Nodes"]))
-    exclusive = values.text(words.get("Exclusive", "NO")) not in {"", "NO"}
+    exclusive = (
+        values.text(words.get("Exclusive", "NO")) not in {"", "NO"} or words.get("ExclusiveUser") == "YES"
+    )
     whole = exclusive or words.get("OverSubscribe", "NO").startswith("EXCLUSIVE")
     return partition, whole, values.text(words.get("Topology", ""))
+
+
+def shares_cpus(record: str) -> bool:
+    """Whether all jobs of a partition share CPUs: `FORCE:4`, four jobs on each. FORCE:1 only has them take turns."""
+    told = _SHARED.search(record)
+    return told is not None and int(told[1]) > 1
+
+
+def tier(record: str) -> int:
+    """The PriorityTier of a partition; the lowest where it is not told."""
+    told = _TIER.search(record)
+    return int(told[1]) if told else 1
 
 
 def odd_partition(record: str) -> ObservedPartition:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from scheduler.adapters.slurm import arrays, asking, details, jobs, reasons, rows, values
+from scheduler.adapters.slurm import arrays, asking, details, jobs, owning, reasons, rows, values
 from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.details import Detail, JobDetails
 from scheduler.adapters.slurm.rows import QueueRow
@@ -57,12 +57,14 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A job as it was made of its row. `odd`: what of it was not understood; then it is made anew from `again` on."""
+    """A job as it was made of its row. `odd`: what of it was not understood; then it is made anew from `again` on.
+    `owns`: it keeps its nodes for its user."""
 
     job: ObservedJob
     odd: str = ""
     again: float = 0.0
     untold: Untold | None = None
+    owns: bool = False
 
 
 @dataclass(slots=True)
@@ -117,7 +119,7 @@ class QueueReader:
         if len({one.job.id for one in kept.values()}) != len(kept):
             faults.append("squeue tells of the same job twice")
         faults.extend(_most_are_odd(list(kept.values())))
-        told = arrays.throttled([one.job for one in kept.values()], self._throttles)
+        told = arrays.throttled([_told(one, room) for one in kept.values()], self._throttles)
         return Reading(told, [one.untold for one in kept.values() if one.untold], faults)
 
     # --- the steps ---
@@ -214,7 +216,7 @@ class QueueReader:
             odd = odd or f"its share of {missing[0]} is not told"
         job = jobs.running(row, entry.state, alloc, odd, limits)
         untold = None if missing == () else Untold(missing, left_of(row, alloc))
-        return _Kept(job, job.not_understood, again, untold)
+        return _Kept(job, job.not_understood, again, untold, owns=room.keeps_nodes(row))
 
     def _add_codes(self, new: Sequence[_New], kept: dict[str, _Kept]) -> None:
         """Give the jobs whose reason is a text its code; those that are held wait anyway."""
@@ -253,6 +255,11 @@ class QueueReader:
             waiting = [one.job for one in kept.values() if one.job.state is JobState.PENDING]
             present = {raw for job in waiting for raw in (job.id, job.array_job_id)}
             self._known = {raw: known for raw, known in self._known.items() if raw in present}
+
+
+def _told(one: _Kept, room: ClusterShape) -> ObservedJob:
+    """The job as it is told; it is remembered with what Slurm says it holds."""
+    return replace(one.job, alloc=owning.whole(one.job, room.totals)) if one.owns else one.job
 
 
 def _told_alloc(row: QueueRow, before: ObservedJob | None, room: ClusterShape) -> dict[str, Amounts] | None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from scheduler.adapters.slurm import config as configs
-from scheduler.adapters.slurm import licenses, nodes, reservations, topology, untold, values
+from scheduler.adapters.slurm import licenses, nodes, reservations, tiers, topology, untold, values
 from scheduler.adapters.slurm.allowed import is_topology
 from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.config import Config
@@ -40,6 +40,8 @@ class _Machines:
     threads: set[int] = field(default_factory=set)
     partitions: list[ObservedPartition] = field(default_factory=list)
     exclusive: set[str] = field(default_factory=set)
+    sharing: set[str] = field(default_factory=set)
+    tiers: dict[str, int] = field(default_factory=dict)
     reservations: list[SlurmReservation] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     boots: dict[str, int] = field(default_factory=dict)
@@ -62,6 +64,7 @@ class _Machines:
             totals={node.name: node.total for node in self.nodes},
             of_partition={partition.name: partition.nodes for partition in self.partitions},
             exclusive=frozenset(self.exclusive),
+            sharing=frozenset(self.sharing),
             # Cores of different kinds: the smallest rounding is right everywhere.
             threads=min(self.threads, default=1) if config.by_core else 1,
         )
@@ -122,6 +125,7 @@ class Reader:
             given = dict(map(untold.given_out, self._records("nodes", "NodeName", "--details")))
             seen = untold.taken(seen, found.jobs, found.untold, given)
         limited = reservations.respect(found.jobs, machines.reservations, room.of_partition, taken_at)
+        limited = tiers.respect(limited, machines.tiers, room.of_partition, room.totals, taken_at)
         limited = licenses.respect(limited, lambda: licenses.free(self._records("licenses", "LicenseName")))
         return Observation(
             cluster=name or config.cluster,
@@ -156,6 +160,8 @@ class Reader:
                 partition, exclusive = nodes.odd_partition(record), False
             machines.partitions.append(partition)
             machines.exclusive.update({partition.name} if exclusive else ())
+            machines.tiers[partition.name] = nodes.tier(record)
+            machines.sharing.update({partition.name} if nodes.shares_cpus(record) else ())
         machines.reservations = [
             reservations.decode(record) for record in self._records("reservations", "ReservationName")
         ]

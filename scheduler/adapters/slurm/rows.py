@@ -16,9 +16,9 @@ from scheduler.adapters.slurm import values
 
 _OWN = (
     "JobArrayID", "JobID", "HetJobID", "State", "PriorityLong", "Nice", "RestartCnt", "BatchFlag", "Requeue",
-    "SubmitTime", "StartTime", "EligibleTime", "TimeLimit", "NumNodes", "NumCPUs", "OverSubscribe", "Exclusive",
-    "tres-alloc", "tres-per-job", "tres-per-node", "tres-per-socket", "tres-per-task", "cpus-per-tres", "mem-per-tres",
-    "NodeList",
+    "SubmitTime", "StartTime", "EligibleTime", "TimeLimit", "Deadline", "NumNodes", "NumCPUs", "OverSubscribe",
+    "Exclusive", "tres-alloc", "tres-per-job", "tres-per-node", "tres-per-socket", "tres-per-task", "cpus-per-tres",
+    "mem-per-tres", "NodeList",
 )  # fmt: skip
 _FREE = (
     "Partition", "UserName", "Reason", "Dependency", "Reservation", "QOS", "Account", "WCKey", "Feature", "Comment",
@@ -58,6 +58,7 @@ class QueueRow:
     start: int | None
     eligible: int | None
     limit_s: int | None
+    deadline: int | None
     nodes: int
     cpus: int
     alone: bool
@@ -167,6 +168,7 @@ _READ: Mapping[str, tuple[str, Callable[[str], Any], Any]] = {
     "start": ("StartTime", values.moment, None),
     "eligible": ("EligibleTime", values.moment, None),
     "limit_s": ("TimeLimit", values.duration, None),
+    "deadline": ("Deadline", values.moment, None),
     "nodes": ("NumNodes", values.number, 0),
     "cpus": ("NumCPUs", values.number, 0),
     "tres": ("tres-alloc", str, ""),

@@ -3,7 +3,8 @@
 A plan stops jobs, so a request must describe room in which the job surely starts:
 
 1. As many nodes as the job says (`-N`, `-w`, `--ntasks-per-node`): each gives the largest share of the tasks.
-2. No number of nodes, every task one CPU, memory counted per CPU: the tasks may go anywhere: a spread.
+2. No number of nodes, every task one CPU, memory counted per CPU: the tasks may go anywhere: a spread. A node that has
+   CPUs but no memory for them takes none of its tasks: it comes in parts, each a core with its memory.
 3. No number of nodes, but tasks of several CPUs, memory per node, GPUs, CPUs per GPU or whole nodes:
    Slurm would take any nodes on which the pieces fit. That cannot be said as a spread (half a task is no use), so
    the fewest nodes that can hold it are asked for, with equal shares.
@@ -29,13 +30,15 @@ class ClusterShape:
     """What the cluster is made of, as far as jobs' shapes depend on it.
 
     `totals` and `of_partition` (names of nodes) tell how large nodes are; jobs of `exclusive` partitions get whole
-    nodes; `threads` is how many CPUs are given out together (those of one core).
+    nodes, those of `sharing` ones share their CPUs; `threads` is how many CPUs are given out together (those of one
+    core).
     """
 
     config: Config
     totals: Mapping[str, Amounts] = field(default_factory=dict)
     of_partition: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     exclusive: frozenset[str] = frozenset()
+    sharing: frozenset[str] = frozenset()
     threads: int = 1
     _kinds: dict[tuple[str, ...], list[Amounts]] = field(default_factory=dict, compare=False, repr=False)
 
@@ -50,8 +53,11 @@ class ClusterShape:
 
     def whole_nodes(self, row: QueueRow) -> bool:
         """Whether the job shares its nodes with nobody (or only with its own user's jobs)."""
-        exclusive = self.exclusive.intersection(row.partitions)
-        return self.config.whole_nodes or row.alone or bool(exclusive)
+        return self.config.whole_nodes or self.keeps_nodes(row)
+
+    def keeps_nodes(self, row: QueueRow) -> bool:
+        """The same, by its own words or its partition's."""
+        return row.alone or bool(self.exclusive.intersection(row.partitions))
 
     def cpus(self, count: int) -> int:
         """So many CPUs, rounded up to what is given out together."""
@@ -104,6 +110,9 @@ def request_of(row: QueueRow, detail: Detail, room: ClusterShape) -> tuple[Reque
     count = 0 if spread else (nodes or _fewest_nodes(wish))
     constraint = constraints.decode(row.feature).on(count)
     problems = list(_problems(row, detail, nodes))
+    if room.sharing.intersection(row.partitions):
+        # A full node takes more of them, up to a number; those are not counted here.
+        problems.append("its partition has jobs share CPUs (OverSubscribe=FORCE)")
     if not constraint.understood:
         problems.append(f"it has the constraint {row.feature[:60]}")
     elif constraint.counted and not (detail.tasks_per_node or wish.whole or wish.starts_with_any_tasks):
@@ -113,6 +122,7 @@ def request_of(row: QueueRow, detail: Detail, room: ClusterShape) -> tuple[Reque
         nodes=count,
         per_node={} if spread else _share(wish, count),
         spread=_sum(wish) if spread else {},
+        parts=_parts(wish) if spread else 0,
         features=constraint.features,
         any_of=constraint.any_of,
         same_of=constraint.same_of,
@@ -198,6 +208,12 @@ def _share(wish: _Wish, nodes: int) -> dict[str, int]:
 def _sum(wish: _Wish) -> dict[str, int]:
     """What the nodes have to give together."""
     return _amounts(wish, wish.tasks, {})
+
+
+def _parts(wish: _Wish) -> int:
+    """How many equal parts that comes in: cores, with their memory; 0 where nothing but CPUs is counted."""
+    amounts = _sum(wish)
+    return amounts["cpu"] // wish.room.threads if len(amounts) > 1 else 0
 
 
 def _amounts(wish: _Wish, cpus: int, gres: Mapping[str, int]) -> dict[str, int]:

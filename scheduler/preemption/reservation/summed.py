@@ -12,7 +12,7 @@ from scheduler.model.resources import Amounts, add, subtract
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.reservation.moments import Moments
-from scheduler.preemption.shapes import Shape, ShapeKey, with_type
+from scheduler.preemption.shapes import Shape, ShapeKey, in_parts, with_type
 
 _UNITS = ""
 _NOTHING: Amounts = {}
@@ -117,14 +117,13 @@ class Present:
     def _counts(self, amounts: Sequence[Sequence[int]], node_indices: Set[int]) -> Amounts:
         """What some nodes count for together, with so much on each."""
         each = [[*map(there.__getitem__, node_indices)] for there in amounts]
-        if not self._shape.units:
+        pieces = self._shape.wants if self._shape.units else self._shape.part
+        if not pieces:
             sums = [sum([there for there in own if there > 0]) for own in each]
             return dict(zip(self._names, sums, strict=True))
-        parts = [
-            [there // amount for there in own]
-            for own, (_, amount) in zip(each, self._shape.wants, strict=True)
-        ]
-        return {_UNITS: sum([count for count in map(min, zip(*parts, strict=True)) if count > 0])}
+        parts = [[there // amount for there in own] for own, (_, amount) in zip(each, pieces, strict=True)]
+        number = sum([count for count in map(min, zip(*parts, strict=True)) if count > 0])
+        return {_UNITS: number} if self._shape.units else {name: amount * number for name, amount in pieces}
 
     def of(self, place: NodeState) -> Amounts:
         """What a node counts for."""
@@ -170,6 +169,8 @@ def _counted(room: Amounts, shape: Shape) -> dict[str, int]:
     if shape.units:
         units = min([room.get(name, 0) // amount for name, amount in shape.wants])
         return {_UNITS: units} if units > 0 else {}
+    if shape.part:
+        return in_parts(room, shape.part)
     return {name: amount for name, amount in room.items() if amount > 0}
 
 

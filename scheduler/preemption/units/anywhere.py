@@ -24,8 +24,9 @@ class PiecesAnywhere(MissingAnywhere, PieceTrial):
         self._scale = {name: max(1, amount) for name, amount in self.short.items()}
 
     def may_be_enough(self, gives: Amounts) -> bool:
-        """Whether it covers what is missing; a node that must be empty may give more than a job holds there."""
-        return self.exclusive or covers(gives, self.short)
+        """Whether it covers what is missing; a node that must be empty may give more than a job holds there, and one on
+        which parts become whole."""
+        return self.exclusive or bool(self.pool.part) or covers(gives, self.short)
 
     def missing(self) -> int:
         """Millionths of what was missing at first, over all resources."""
@@ -41,7 +42,7 @@ class PiecesAnywhere(MissingAnywhere, PieceTrial):
 
     def missing_after(self, lost: Iterable[tuple[RunningJob, NodeState, int]]) -> list[int]:
         """The same, worked out once for all that give as much: most of many workers do."""
-        if self.exclusive:
+        if self.exclusive or self.pool.part:
             return super().missing_after(lost)
         known: dict[tuple[int, ...], int] = {}
         rests = []

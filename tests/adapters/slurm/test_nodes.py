@@ -25,6 +25,9 @@ LINE = (
         "MIXED+COMPLETING",
         "ALLOCATED+COMPLETING",
         "IDLE+POWERING_UP",
+        # Slurm powers it up for a job that waits, which is CONFIGURING meanwhile.
+        "IDLE+CLOUD+POWERED_DOWN",
+        "IDLE+POWERED_DOWN",
         "IDLE+DYNAMIC_NORM",
         "IDLE+REBOOT_REQUESTED",
     ],
@@ -49,8 +52,9 @@ def test_nodes_that_take_new_jobs(state: str) -> None:
         "IDLE+MAINTENANCE",
         "IDLE+RESERVED",
         "IDLE+NOT_RESPONDING",
-        "IDLE+CLOUD+POWERED_DOWN",
         "IDLE+POWERING_DOWN",
+        "IDLE+POWER_DOWN",
+        "DOWN+CLOUD+POWERED_DOWN",
         "IDLE+REBOOT_ISSUED",
         "FUTURE",
         "UNKNOWN",
@@ -119,6 +123,8 @@ def test_partitions_of_whole_nodes_are_known() -> None:
         ("OverSubscribe=EXCLUSIVE", True),
         ("OverSubscribe=NO", False),
         ("OverSubscribe=FORCE:4", False),
+        ("ExclusiveUser=NO OverSubscribe=NO", False),
+        ("ExclusiveUser=YES OverSubscribe=NO", True),
         # Slurm 26.05
         ("OverSubscribe=NO Exclusive=NO", False),
         ("OverSubscribe=NO Exclusive=NODE", True),
@@ -129,6 +135,13 @@ def test_whether_a_partition_gives_whole_nodes(words: str, *, exclusive: bool) -
     partition, whole, _ = nodes.decode_partition(f"PartitionName=x Nodes=n[1-2] {words} State=UP")
 
     assert (partition.nodes, whole) == (("n1", "n2"), exclusive)
+
+
+@pytest.mark.parametrize(
+    ("words", "shared"), [("NO", False), ("FORCE:1", False), ("YES:4", False), ("FORCE:4", True)]
+)
+def test_whether_a_partition_has_all_jobs_share_cpus(words: str, *, shared: bool) -> None:
+    assert nodes.shares_cpus(f"PartitionName=x Nodes=n[1-2] OverSubscribe={words} State=UP") is shared
 
 
 def test_a_node_that_does_not_decode_keeps_its_name_state_and_partitions() -> None:

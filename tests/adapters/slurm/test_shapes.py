@@ -35,7 +35,7 @@ def _nodes(count: int, cpu: int, mem: int, **gres: int) -> Request:
 
 # A node has 8 CPUs and 8 GPUs; a job without --mem gets 1000 MB per CPU.
 WANTED = {
-    "tasks": Request(spread={"cpu": 30, "mem": 1500}),
+    "tasks": Request(spread={"cpu": 30, "mem": 1500}, parts=30),
     # Rule 3: two tasks of three CPUs on each of three nodes; a CPU here and two there would be no use.
     "tasks_of_cpus": _nodes(3, 6, 6000),
     "tasks_mem_per_node": _nodes(2, 6, 4000),

@@ -38,6 +38,7 @@ def table(*jobs: Job, requeue: bool = True) -> CommandAnswer:
             start,
             STARTED,
             "1:00:00",
+            "N/A",
         ]
         own += ["1", "1", "OK", "", "cpu=1,mem=1M,node=1", "N/A", "N/A", "N/A", "N/A", "N/A", "N/A", "n1"]
         mark = RECORDED_MARK

@@ -1,4 +1,4 @@
-"""Slurm reservations, licences, and an epilog that takes its time. A Slurm of its own, for its settings."""
+"""Slurm reservations, licences, tiers of partitions, a slow epilog. A Slurm of its own, for its settings."""
 
 import shutil
 from collections.abc import Iterator
@@ -20,8 +20,8 @@ EPILOG_MOST_S = 240
 
 @pytest.fixture(scope="module")
 def private_slurm(slurm_release: str) -> Iterator[PrivateSlurm]:
-    """In place of the session's: two nodes in `x`, two licences, and an epilog that waits after jobs of eve, as long as
-    there is a file `slow` beside it."""
+    """In place of the session's: two nodes in `x`, one of them in `high` too, two licences, and an epilog that waits
+    after jobs of eve, as long as there is a file `slow` beside it."""
     root = new_root()
     epilog = root / "epilog"
     epilog.write_text(
@@ -33,7 +33,7 @@ def private_slurm(slurm_release: str) -> Iterator[PrivateSlurm]:
     with PrivateSlurm(
         root / "slurm",
         nodes=2,
-        partitions=[Partition("x", (1, 2))],
+        partitions=[Partition("x", (1, 2)), Partition("high", (1,), {"PriorityTier": "10"})],
         options=options,
         version=slurm_release,
     ) as slurm:
@@ -102,6 +102,21 @@ def test_nobody_is_stopped_for_a_job_that_waits_for_a_licence(scene: Scene, driv
 
     driver.steer_until(lambda: driver.reason("urgent") == Reason.BLOCKED, "Slurm has said why it waits")
     assert driver.stopped() == set()
+
+
+def test_nobody_is_stopped_for_room_that_goes_to_a_job_of_a_higher_tier(scene: Scene, driver: Driver) -> None:
+    scene.policy()
+    _full(driver)
+    driver.submit("bob", "first", "-p", "high", "-n", "1", "-c", "8", "--mem=10")
+    driver.submit("cy", "urgent", *ONE, "-w", "n1")
+
+    driver.steer_quietly()
+    assert driver.stopped() == set()
+    assert driver.reason("urgent") == Reason.BLOCKED
+
+    driver.submit("cy", "elsewhere", *ONE)
+    driver.steer_until_running("elsewhere")
+    assert driver.stopped() == {"n2"}
 
 
 def test_a_victim_that_is_completing_for_long(scene: Scene, driver: Driver) -> None:

@@ -27,6 +27,31 @@ def test_memory(scene: Scene, driver: Driver) -> None:
     assert driver.stopped() == {"much_memory"}
 
 
+def test_tasks_have_their_memory_where_their_cpus_are(scene: Scene, driver: Driver) -> None:
+    """n3 has CPUs to spare and no memory, n4 memory and no CPUs: together that is no room for four tasks."""
+    scene.policy("q")
+    driver.running("ann", "much_memory", "-p", "q", "-w", "n3", "-n", "1", "--mem=15500")
+    driver.running("ann", "many_cpus", "-p", "q", "-w", "n4", "-n", "1", "-c", "8", "--mem=1000")
+    driver.submit("cy", "tasks", "-p", "q", "-n", "4", "--mem-per-cpu=1000")
+
+    driver.steer_until_running("tasks")
+
+    assert len(driver.stopped()) == 1
+
+
+def test_a_node_that_is_kept_for_its_user(scene: Scene, driver: Driver) -> None:
+    """Seven CPUs of n1 are free, for ann alone, until her job that keeps the node has gone; the other one may stay."""
+    scene.policy()
+    one = ("-p", "x", "-n", "1", "--mem=10")
+    driver.running("ann", "beside", *one)
+    driver.running("ann", "keeps_it", *one, "--exclusive=user")
+    driver.submit("cy", "urgent", *one)
+
+    driver.steer_until_running("urgent")
+
+    assert driver.stopped() == {"keeps_it"}
+
+
 def test_kinds_of_gpu(scene: Scene, driver: Driver) -> None:
     """n1 and n2 have a100s, n3 and n4 v100s. Who asks for any GPUs got what was there."""
     scene.policy("wide")

@@ -1,5 +1,7 @@
 """Requests that are counted over all nodes together (¶62, ¶91)."""
 
+from dataclasses import replace
+
 from scheduler.model.jobs import Request
 from scheduler.model.plan import DecisionKind
 from scheduler.model.policy import VictimOrder
@@ -7,6 +9,7 @@ from scheduler.model.reasons import Reason
 from tests.builders import HOUR, anywhere, ending, node, nodes, pending, running
 from tests.scheduler.planning import decide, decisions, stopped
 
+BIG = {"cpu": 8, "mem": 16_000}
 START, QUEUE, WAIT = DecisionKind.START, DecisionKind.QUEUE, DecisionKind.WAIT
 
 
@@ -147,3 +150,41 @@ def test_many_spread_jobs_share_one_partition_without_taking_anything_twice() ->
     victims = [victim for decision in made.values() for victim in stopped(decision)]
     assert len(victims) == len(set(victims)) == 30
     assert [len(decision.victims) for decision in made.values()] == [5] * 6 + [0, 0]
+
+
+def test_what_comes_in_parts_has_each_of_them_whole_on_a_node() -> None:
+    """A node with CPUs and no memory left takes none of four tasks, and neither does one with memory and no CPUs."""
+    places = [node("n1", total=BIG), node("n2", total=BIG)]
+    jobs = [
+        running("much_memory", {"n1": {"cpu": 1, "mem": 15_500}}, user=3, ran=9 * HOUR),
+        running("many_cpus", {"n2": {"cpu": 8, "mem": 1_000}}, user=3, ran=60),
+    ]
+    tasks = Request(spread={"cpu": 4, "mem": 4_000}, parts=4)
+
+    decision = decide(*jobs, pending(request=tasks, user=0), nodes=places)
+
+    assert stopped(decision) == ["many_cpus"]
+    assert decision.placement == {"n2": {"cpu": 4, "mem": 4_000}}
+    in_any_amounts = decide(*jobs, pending(request=replace(tasks, parts=0), user=0), nodes=places)
+    assert in_any_amounts.action is START
+
+
+def test_parts_take_what_is_whole_of_several_nodes_and_need_not_be_on_one() -> None:
+    places = [node(f"n{n}", total=BIG) for n in (1, 2, 3)]
+    jobs = [running(f"k{n}", {f"n{n}": {"cpu": 5, "mem": 13_500}}, user=0) for n in (1, 2, 3)]
+    tasks = Request(spread={"cpu": 6, "mem": 6_000}, parts=6)
+
+    assert decide(*jobs, pending(request=tasks, user=0), nodes=places).placement == {
+        f"n{n}": {"cpu": 2, "mem": 2_000} for n in (1, 2, 3)
+    }
+    more = Request(spread={"cpu": 7, "mem": 7_000}, parts=7)
+    assert decide(*jobs, pending(request=more, user=0), nodes=places).action is QUEUE
+
+
+def test_what_no_node_has_a_part_of_never_fits() -> None:
+    """Three tasks of 12 GB are on three nodes; a fourth has no place on them, although 48 GB are there in all."""
+    places = [node(f"n{n}", total=BIG) for n in (1, 2, 3)]
+    three = Request(spread={"cpu": 3, "mem": 36_000}, parts=3)
+    four = Request(spread={"cpu": 4, "mem": 48_000}, parts=4)
+    assert decide(pending(request=three, user=0), nodes=places).action is START
+    assert decide(pending(request=four, user=0), nodes=places).reason is Reason.DOES_NOT_FIT_EVER

@@ -9,7 +9,7 @@ from scheduler.model.jobs import JobState
 from scheduler.model.policy import NotRequeueable
 from scheduler.reconcile.blocking import why_blocked, why_protected
 from scheduler.reconcile.immunity import must_be_cancelled
-from tests.builders import NOW, observed, policy
+from tests.builders import HOUR, NOW, observed, policy
 
 
 def blocked(partition_state: str = "UP", **fields: Any) -> str:
@@ -194,6 +194,24 @@ class TestProtected:
     )
     def test_permission_to_cancel_does_not_lift_the_other_protections(self, fields: dict[str, Any]) -> None:
         assert protected(cancels=True, **fields)
+
+    @pytest.mark.parametrize(
+        ("left_s", "limit_s", "words"),
+        [
+            # Slurm ends it at its deadline, waiting or held, and begins no run that could not be over by then.
+            (600, 300, "its deadline leaves no time for another run"),
+            (2 * HOUR - 1, HOUR, "its deadline leaves no time for another run"),
+            (2 * HOUR, HOUR, ""),
+            (HOUR, None, ""),
+            (HOUR - 1, None, "its deadline leaves no time for another run"),
+        ],
+    )
+    def test_a_deadline_that_leaves_no_time_for_another_run(
+        self, left_s: int, limit_s: int | None, words: str
+    ) -> None:
+        assert protected(deadline=NOW + left_s, time_limit_s=limit_s) == words
+        # Where Giveway may end jobs for good, this is no worse.
+        assert protected(deadline=NOW + left_s, time_limit_s=limit_s, cancels=True) == ""
 
     def test_a_job_is_stopped_only_so_often(self) -> None:
         assert protected(2, most=3) == ""
