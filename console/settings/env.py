@@ -157,10 +157,10 @@ def number(name: str, default: float, minimum: float) -> float:
     try:
         value = float(raw)
     except ValueError:
-        raise ImproperlyConfigured(
-            f"{name} is '{raw}'; it must be a number, for example {default}."
-        ) from None
-    if not math.isfinite(value) or value < minimum:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ImproperlyConfigured(f"{name} is '{raw}'; it must be a number, for example {default}.")
+    if value < minimum:
         raise ImproperlyConfigured(f"{name} is {raw}; it must be at least {minimum}.")
     return value
 
