@@ -101,6 +101,12 @@ def _other(word: str, said: str) -> str:
     return say(limit, name=said) if limit else say("waits.says", state=said)
 
 
+def is_at_a_limit(job: ObservedJob) -> bool:
+    """Whether Slurm says of a waiting job that a limit of its account or QOS is reached. A limit of what is held it
+    looks at only once there is room."""
+    return _word(job.reason_code or job.slurm_reason).startswith(tuple(_LIMITS))
+
+
 def _unplannable(job: ObservedJob) -> str:
     at_the_limit = _REASONS["jobarraytasklimit"]
     if job.unplannable == at_the_limit:

@@ -6,7 +6,7 @@ from scheduler.model.jobs import JobState, ObservedJob, RunKey
 from scheduler.model.observation import Observation
 from scheduler.model.resources import Amounts, covers, subtract
 from scheduler.model.sentence import Held, Listed, say
-from scheduler.reconcile.blocking import why_blocked
+from scheduler.reconcile.blocking import is_at_a_limit, why_blocked
 
 BEGIN_TIME = "begintime"
 
@@ -107,3 +107,10 @@ def cannot_start(job: ObservedJob) -> str:
     if job.held or job.dependency or is_delayed:
         return say("again.does_not_start", job=job.id, why=why_blocked(job, "", job.eligible or 0))
     return ""
+
+
+def at_a_limit(job: ObservedJob) -> str:
+    """The same where Slurm has said meanwhile that a limit of its account or QOS is reached."""
+    if not is_at_a_limit(job):
+        return ""
+    return say("again.does_not_start", job=job.id, why=why_blocked(job, "", job.eligible or 0))

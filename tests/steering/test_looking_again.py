@@ -1,12 +1,14 @@
 """Between a decision and the stops the world goes on: what is looked at again before anybody is stopped."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from console.core import failpoints
 from console.steering.models import Plan, PlannedAction
 from scheduler.model.jobs import JobState
+from scheduler.model.observation import Observation
 from tests.steering.conftest import Sim
 
 
@@ -123,3 +125,43 @@ def test_victims_come_back_as_soon_as_the_beneficiary_is_held(sim: Sim) -> None:
     sim.port.release_by_user(urgent)
     sim.cycles(3)
     assert Plan.objects.count() == 1
+
+
+def _limited(sim: Sim, monkeypatch: pytest.MonkeyPatch, job: str) -> Callable[[], None]:
+    """From the call on Slurm says of a waiting job that a limit of its QOS is reached, and does not start it."""
+    observe = sim.port.observe
+    on: list[bool] = []
+
+    def seen() -> Observation:
+        told = observe()
+        if not on:
+            return told
+        jobs = [
+            replace(each, slurm_reason="QOSGrpCpuLimit")
+            if each.id == job and each.state is JobState.PENDING
+            else each
+            for each in told.jobs
+        ]
+        return replace(told, jobs=tuple(jobs))
+
+    monkeypatch.setattr(sim.port, "observe", seen)
+    return lambda: on.append(True)
+
+
+def test_nobody_is_stopped_for_a_job_that_has_come_to_a_limit_meanwhile(
+    sim: Sim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sim.policy(grace_s=6)
+    low = sim.running("ann", 8)
+    urgent = sim.submit("cy", 8)
+    reached = _limited(sim, monkeypatch, urgent)
+    sim.cycles(3)
+    assert Plan.objects.get().state == "executing"
+
+    reached()
+    sim.cycles(12)
+
+    assert sim.state(low) is JobState.RUNNING
+    assert _stopped(sim) == set()
+    plan = Plan.objects.get()
+    assert plan.undo_reason == f"{urgent} does not start now: a limit of its QOS is reached (QOSGrpCpuLimit)."

@@ -15,6 +15,7 @@ from scheduler.adapters.simulator import placement, schedule
 from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState, Request, SnapshotJob
+from scheduler.model.observation import Observation
 from tests.steering.conftest import Sim
 
 NEVER = 6
@@ -51,6 +52,34 @@ def test_the_same_jobs_were_stopped_three_times_in_nine_minutes(
     assert plans_after(sim, 9) == 2
     stops = PlannedAction.objects.filter(kind=ActionKind.REQUEUE_HOLD, issued_at__isnull=False)
     assert stops.count() <= 2 * 4
+
+
+@pytest.mark.usefixtures("never")
+def test_a_limit_that_is_told_once_there_is_room_gives_the_victim_back_at_once(
+    sim: Sim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slurm looks at the limits of what is held when it has found room: `Resources` first, then `QOSGrpCpuLimit`."""
+    sim.policy(start_deadline_s=3600)
+    low = sim.running("ann", 8)
+    urgent = sim.submit("cy", NEVER)
+    observe = sim.port.observe
+
+    def seen() -> Observation:
+        told = observe()
+        if any(job.state is not JobState.PENDING for job in told.jobs):
+            return told
+        jobs = [replace(j, slurm_reason="QOSGrpCpuLimit") if j.id == urgent else j for j in told.jobs]
+        return replace(told, jobs=tuple(jobs))
+
+    monkeypatch.setattr(sim.port, "observe", seen)
+
+    sim.cycles(30)
+
+    assert sim.state(low) is JobState.RUNNING
+    assert sim.port.job(low).restarts == 1
+    plan = Plan.objects.get()
+    assert plan.undo_reason == f"{urgent} does not start now: a limit of its QOS is reached (QOSGrpCpuLimit)."
+    assert plan.not_started
 
 
 def test_the_time_doubles_and_ends_at_a_day(sim: Sim) -> None:

@@ -13,10 +13,12 @@ from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.plan import Shrinking
 from scheduler.model.sentence import Listed, say
-from scheduler.reconcile.still import cannot_start
+from scheduler.reconcile.still import at_a_limit, cannot_start
 
 AT_ONCE = timedelta(minutes=10)
 """How far apart two plans are made whose beneficiaries may take each other's room."""
+TO_BE_TOLD = timedelta(seconds=10)
+"""Slurm looks at who waits when a job has ended; its reason may have been that of a moment before."""
 
 Jobs = Mapping[str, ObservedJob]
 
@@ -82,9 +84,25 @@ def _watch_waiting(plan: Plan, left: Sequence[ObservedJob], facts: PartitionFact
         request_undo(plan, why_not)
     elif facts.paused and _stops_are_due(plan):
         request_undo(plan, say("plan.none_to_stop", why=facts.paused))
-    elif plan.deadline and clock.now() > plan.deadline:
-        request_undo(plan, say("plan.too_late", job=left[0].id))
+    elif late := _too_late(plan, left):
+        request_undo(plan, late)
         Plan.objects.filter(pk=plan.pk).update(not_started=_was_tried(plan))
+
+
+def _too_late(plan: Plan, left: Sequence[ObservedJob]) -> str:
+    """Why those who wait will not start in the room that was made, in words: the deadline is over, or Slurm says that a
+    limit is reached although there is room; then nobody is kept from it any longer."""
+    if plan.deadline and clock.now() > plan.deadline:
+        return say("plan.too_late", job=left[0].id)
+    limits = [*filter(None, map(at_a_limit, left))]
+    return limits[0] if len(limits) == len(left) and _has_been_made(plan) else ""
+
+
+def _has_been_made(plan: Plan) -> bool:
+    """Whether all victims have left for long enough that what Slurm says of those who wait is of later."""
+    stops = [a for a in plan.actions.all() if a.kind in STOPS and a.state != ActionState.EXPIRED]
+    seen = [a.verified_at for a in stops if a.state == ActionState.VERIFIED and a.verified_at]
+    return bool(seen) and len(seen) == len(stops) and clock.now() - max(seen) > TO_BE_TOLD
 
 
 def _was_tried(plan: Plan) -> bool:

@@ -27,7 +27,7 @@ from scheduler.priority.groups import group_name, group_of
 from scheduler.priority.task_types import TaskTypes
 from scheduler.reconcile.eligible import why_spared
 from scheduler.reconcile.snapshot_jobs import elastic_nodes
-from scheduler.reconcile.still import cannot_start, goes_elsewhere, needless, still_makes_room
+from scheduler.reconcile.still import at_a_limit, cannot_start, goes_elsewhere, needless, still_makes_room
 
 STOPS = frozenset({ActionKind.REQUEUE_HOLD, ActionKind.CANCEL, ActionKind.SHRINK})
 NOT_ENFORCED = say("plan.not_enforced")
@@ -53,6 +53,7 @@ class LookAgain:
         runs = runs_going(plan)
         return (
             next(filter(None, map(cannot_start, served)), "")
+            or next(filter(None, map(at_a_limit, served)), "")
             or next(filter(None, (goes_elsewhere(job, plan.partition, place) for job in served)), "")
             or still_makes_room(observation, room, runs, keeping(plan))
             or self._why_not_allowed(plan, observation, served[0].id)
