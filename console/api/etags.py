@@ -11,21 +11,23 @@ from functools import partial
 from typing import Any
 
 from django.utils.http import parse_etags
+from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.api.errors import PreconditionError
+from console.core.missed import MissedChanges
+from console.core.saying import names, set_in_type
 
 READING = frozenset({"GET", "HEAD"})
 _VERSION = re.compile(r'(?:W/)?"(\d{1,18})-[0-9a-f]{32}"')
-CHANGES_NAMED = 5
 
 
 class Validated:
     """Puts the `ETag` on what a view answers; for views of the REST framework, before them in the order of classes.
 
     `version_key`: the key of the answer that counts its versions, if there is one. Then the tag tells which version
-    somebody had read, and `changes_since` says in words what has come after it.
+    somebody had read, and `changes_since` says what has come after it, and by whom.
     """
 
     version_key: str | None = None
@@ -36,9 +38,9 @@ class Validated:
         """A validator that is known before the content is, or None."""
         return None
 
-    def changes_since(self, version: int) -> list[str]:
-        """What was changed after this version, in words; none: it cannot be told."""
-        return []
+    def changes_since(self, version: int) -> MissedChanges | None:
+        """What was changed after this version, and by whom; None: it cannot be told."""
+        return None
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         """The tag of what is read, and of what a change made of it."""
@@ -83,7 +85,7 @@ class Validated:
         if wanted is not None and not is_one_of(tag, wanted, weakly=False):
             raise PreconditionError(self._words(wanted), tag)
         if unwanted is not None and is_one_of(tag, unwanted):
-            raise PreconditionError("It is there already, as the request says that it must not be.", tag)
+            raise PreconditionError(_("It is there already, as the request says that it must not be."), tag)
 
     def _current_tag(self, request: Request) -> str:
         """Of what GET would answer now; empty where there is no GET. What is not there for this account is a 404."""
@@ -98,13 +100,14 @@ class Validated:
         return self.weak_tag() or self._tag_of(response.data, content)
 
     def _words(self, wanted: str) -> str:
-        first = "It has changed since you read it"
         versions = [int(found) for found in _VERSION.findall(wanted)] if self.version_key else []
-        changes = self.changes_since(max(versions)) if versions else []
-        if not changes:
-            return f"{first}. Read it again and repeat your change."
-        more = f"; and {len(changes) - CHANGES_NAMED} more" if len(changes) > CHANGES_NAMED else ""
-        return f"{first}: {'; '.join(changes[:CHANGES_NAMED])}{more}. Read it again and repeat your change."
+        missed = self.changes_since(max(versions)) if versions else None
+        if missed is None or not missed.differences:
+            return _("It has changed since you read it. Read it again and repeat your change.")
+        text = _(
+            "It has changed since you read it, by %(who)s: %(changes)s. Read it again and repeat your change."
+        )
+        return set_in_type(text % {"who": names(missed.who), "changes": missed.by_key})
 
 
 def is_one_of(tag: str, header: str, *, weakly: bool = True) -> bool:

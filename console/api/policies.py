@@ -13,14 +13,14 @@ from rest_framework.response import Response
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
-from console.api.changed import policy_changes
 from console.api.changes import ReasonSerializerField, VersionField, changing, reading
 from console.api.fields import OPEN_OBJECT, ObjectField
 from console.api.policy_document import PolicyDocumentSerializer
 from console.api.strict import valid
 from console.core.limits import POLICY
+from console.core.missed import MissedChanges
 from console.partitions.models import Partition, PolicyRevision
-from console.partitions.selectors import visible_partitions
+from console.partitions.selectors import missed_revisions, visible_partitions
 from console.partitions.services import activate_policy
 from scheduler.contracts.config import decode_policy
 
@@ -102,9 +102,9 @@ class PolicyView(OfPartition):
     version_key = "revision"
     checks_first = True
 
-    def changes_since(self, version: int) -> list[str]:
+    def changes_since(self, version: int) -> MissedChanges | None:
         """What differs between that revision and the one in force."""
-        return policy_changes(self.partition, version)
+        return missed_revisions(self.partition, version)
 
     @extend_schema(operation_id="partitions_policy_retrieve")
     def get(self, request: Request, name: str) -> Response:

@@ -14,7 +14,6 @@ from rest_framework.response import Response
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList
-from console.api.changed import project_changes
 from console.api.changes import changing
 from console.api.openapi import WRITING
 from console.api.project_fields import (
@@ -26,11 +25,13 @@ from console.api.project_fields import (
     settings_from,
 )
 from console.api.strict import valid
+from console.core.missed import MissedChanges
 from console.projects.changing import change_as
 from console.projects.models import Project
 from console.projects.selectors import visible_projects, with_rules
 from console.projects.services import (
     ProjectData,
+    changes_of_project,
     create_project,
     delete_project,
     project_data,
@@ -114,9 +115,9 @@ class ProjectDetail(Projects, ApiDetail):
     further_errors: ClassVar = {"PUT": {409}, "PATCH": {409}, "DELETE": {409}}
     version_key = "version"
 
-    def changes_since(self, version: int) -> list[str]:
+    def changes_since(self, version: int) -> MissedChanges | None:
         """What the audit log has of the changes after this version."""
-        return project_changes(self.get_object(), version)
+        return changes_of_project(self.get_object(), version)
 
     def known_parameters(self, request: Request) -> frozenset[str]:
         """A deletion says its version and reason in the address."""

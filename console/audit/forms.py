@@ -44,7 +44,7 @@ class LogFilter(forms.Form):
     )
     object_id = forms.CharField(label=_("Object's id"), required=False, max_length=100)
     plan = forms.IntegerField(label=_("Plan"), required=False, min_value=1, max_value=2**53)
-    request = forms.CharField(label=_("Request"), required=False, max_length=32)
+    request = forms.CharField(label=pgettext_lazy("of a browser", "Request"), required=False, max_length=32)
 
     MORE = ("object_type", "object_id", "plan", "request")
     """Shown when one asks for more filters, or uses one of them."""

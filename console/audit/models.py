@@ -11,6 +11,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from console.audit.registry import ACTIONS
+from console.core.diff import KeyChange
 from console.core.resaying import resay
 from console.core.saying import is_english, set_in_type, with_aside
 from console.core.sentence_field import SentencesField
@@ -85,6 +86,13 @@ class AuditEntry(models.Model):
             return f"{self.actor}: {self.action} {self.object_label}"
         told = {"object_label": self.told_label, "reason": self.told_reason}
         return set_in_type(str(action.sentence).format_map({**vars(self), **told}))
+
+    @property
+    def whole_change(self) -> KeyChange | None:
+        """Whether what the row is about has come or gone as a whole: then its fields did not each change."""
+        if self.action == "config.imported" or (self.before is None) == (self.after is None):
+            return None
+        return KeyChange.ADDED if self.before is None else KeyChange.REMOVED
 
     @property
     def told_label(self) -> str:

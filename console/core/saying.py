@@ -20,6 +20,10 @@ _IN_HTML = (
 )
 
 
+_SIZES = (("s", 1, 90), ("min", 60, 5400), ("h", 3600, 129600), ("d", 86400, 0))
+"""Units of durations: their names, their seconds, and from how many seconds on the next one is said."""
+
+
 def is_english() -> bool:
     """Whether what is being written is for a reader of English."""
     return (get_language() or "en").startswith("en")
@@ -57,6 +61,14 @@ def duration(seconds: float) -> str:
     """`2 h 14 min`, two units at most."""
     said = units()
     return " ".join(f"{count} {said[unit]}" for count, unit in words.duration_parts(seconds))
+
+
+def short_duration(seconds: float) -> str:
+    """`40 s`, `12 min`, `1.5 h`, `3 d`: one unit, where there is no room for two."""
+    name, size = next(((name, size) for name, size, most in _SIZES if round(seconds) < most), _SIZES[-1][:2])
+    many = seconds / size
+    said = f"{many:.1f}".removesuffix(".0") if size >= 3600 and many < 10 else f"{many:.0f}"
+    return f"{said} {units()[name]}"
 
 
 def amounts(held: Mapping[str, int]) -> str:

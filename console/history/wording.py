@@ -113,7 +113,8 @@ def coverage(past: PastStudy) -> str:
         "That is %(share)s %% of the %(days)d days asked for.",
         past.days_asked,
     )
-    return f"{looked} {asked % {'share': f'{100 * share:.2g}', 'days': past.days_asked}}"
+    told = asked % {"share": f"{100 * share:.2g}", "days": past.days_asked}
+    return saying.one_after_the_other([looked, told])
 
 
 def really_stopped(past: PastStudy) -> str:
@@ -136,11 +137,8 @@ def stops_plot(past: PastStudy) -> BarPlot:
 def waiting_plot(past: PastStudy) -> BarPlot:
     """Waiting of all jobs together by level; in the tones of the same two series of the other plot."""
     present, changed = past.total.present.waited, past.total.changed.waited
-    rows = [
-        (_level_name(level), (present.get(level, 0.0) / 3600, changed.get(level, 0.0) / 3600))
-        for level in past.levels
-    ]
-    return bars(_("Hours waited by level"), _series(), rows, first=1)
+    rows = [(_level_name(level), (present.get(level, 0.0), changed.get(level, 0.0))) for level in past.levels]
+    return bars(_("Waited by level"), _series(), rows, first=1, words=saying.short_duration)
 
 
 def _series() -> tuple[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from console.core.saying import duration, one_after_the_other
+from console.core.saying import duration, one_after_the_other, short_duration
 from console.history.plots import BarPlot, bars
 from console.insights.answers import (
     QUESTIONS,
@@ -222,14 +222,14 @@ def _waits_plot(found: Insights) -> BarPlot | None:
     groups = [
         (
             f"{row.partition} {level_words(row)}" if several else level_words(row),
-            [(row.median_s or 0) / 60, (row.median_before_s or 0) / 60],
+            [row.median_s or 0, row.median_before_s or 0],
         )
         for row in rows
     ]
     if all(row.median_before_s is None for row in rows):
         groups = [(name, values[:1]) for name, values in groups]
     series = [_("now"), _("before")][: len(groups[0][1])]
-    return bars(_("Median wait in minutes"), series, groups)
+    return bars(_("Median wait"), series, groups, words=short_duration)
 
 
 def _projects_plot(found: Insights) -> BarPlot | None:

@@ -20,6 +20,8 @@ from console.steering.selectors import consequence, decided_partitions, waiting_
 
 LATELY = timedelta(days=1)
 """A plan that was undone longer ago is history; a victim that has waited so long is late."""
+TOLD_FOR = timedelta(days=5)
+"""So long who asked for something is told that it was rejected, if not something else is asked for meanwhile."""
 UNKNOWN_FOR = timedelta(minutes=15)
 """So long it may take until it is known what became of a victim."""
 MOST = 200
@@ -97,23 +99,58 @@ def late(cluster: Cluster, partitions: Collection[str]) -> Iterator[Need]:
 
 
 def of_projects(user: Any, *, may_decide: bool) -> Iterator[Need]:
-    """What managers ask for: to decide on, for who does; else the own ones, which can be withdrawn. One query."""
-    rows = visible_requests(user).filter(state=RequestState.WAITING).order_by("pk")
+    """What managers ask for: to decide on, for who does; else the own ones, which can be withdrawn. And what was
+    rejected lately of what the person has asked for. One query."""
+    later = UrgencyRequest.objects.filter(project=OuterRef("project"), pk__gt=OuterRef("pk"))
+    rows = (
+        visible_requests(user).filter(Q(state=RequestState.WAITING) | _rejected(user, later)).order_by("pk")
+    )
     own = frozenset() if may_decide else managed_projects(user)
     for asked in rows[:MOST]:
-        if may_decide:
+        if asked.state == RequestState.REJECTED:
+            yield _no_urgency(asked)
+        elif may_decide:
             yield _asked(asked)
         elif asked.project_id in own:
             yield _waits(asked)
 
 
 def of_proposals(user: Any, *, may_decide: bool) -> Iterator[Need]:
-    """Projects that managers propose: to decide on, for who does; else the own ones. One query."""
-    rows = visible_proposals(user).filter(state=RequestState.WAITING).order_by("pk")
+    """Projects that managers propose: to decide on, for who does; else the own ones. And the own ones that were
+    rejected lately. One query."""
+    later = ProjectProposal.objects.filter(code=OuterRef("code"), pk__gt=OuterRef("pk"))
+    rows = (
+        visible_proposals(user).filter(Q(state=RequestState.WAITING) | _rejected(user, later)).order_by("pk")
+    )
     if not may_decide:
         rows = rows.filter(asked_by=user.username)
     for proposal in rows[:MOST]:
-        yield _proposed(proposal, may_decide=may_decide)
+        if proposal.state == RequestState.REJECTED:
+            yield _no_project(proposal)
+        else:
+            yield _proposed(proposal, may_decide=may_decide)
+
+
+def _rejected(user: Any, later: QuerySet[Any]) -> Q:
+    """What a person has asked for and not got, a few days long; `later`: what was asked for in its stead."""
+    since = clock.now() - TOLD_FOR
+    own = Q(state=RequestState.REJECTED, asked_by=user.username, decided_at__gte=since)
+    return own & ~Q(Exists(later))
+
+
+def _no_urgency(asked: UrgencyRequest) -> Need:
+    text = _("%(who)s rejected urgency %(n)s for %(project)s: %(reason)s")
+    facts = {"who": asked.decided_by, "n": f"{asked.urgency:g}", "project": asked.project.code}
+    said = text % {**facts, "reason": asked.decision_reason}
+    url = reverse("project", args=[asked.project.code])
+    return Need(NeedKind.REQUEST, said, asked.decided_at, "", url, asked.pk)
+
+
+def _no_project(proposal: ProjectProposal) -> Need:
+    text = _("%(who)s rejected the project %(code)s: %(reason)s")
+    facts = {"who": proposal.decided_by, "code": proposal.code, "reason": proposal.decision_reason}
+    url = reverse("project-proposal", args=[proposal.pk])
+    return Need(NeedKind.REQUEST, text % facts, proposal.decided_at, "", url, proposal.pk)
 
 
 def _proposed(proposal: ProjectProposal, *, may_decide: bool) -> Need:

@@ -11,9 +11,11 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from console.audit.missed import deleted_by, missed_changes
 from console.audit.services import Context, reason_of, record
 from console.core.errors import ChangedSinceError
 from console.core.limits import no_room
+from console.core.missed import MissedChanges
 from console.partitions.models import Partition, PolicyDraft, PolicyRevision
 from console.partitions.selectors import policy_in_force
 from console.partitions.services import activate_policy, checked, subject_of
@@ -167,8 +169,20 @@ def _locked(draft: PolicyDraft, version: int) -> PolicyDraft:
     )
     if current is None or current.version != version:
         what = _("draft %(name)s") % {"name": draft.name}
-        raise ChangedSinceError(what, seen=version, current=current.version if current else None)
+        missed = _missed(current or draft, version, is_gone=current is None)
+        raise ChangedSinceError(
+            what, seen=version, current=current.version if current else None, missed=missed
+        )
     return current
+
+
+def _missed(draft: PolicyDraft, since: int, *, is_gone: bool) -> MissedChanges | None:
+    """What others did with it, from the audit log, which knows it by its name."""
+    subject = subject_of(draft.partition, draft.name)
+    of = {"partition": subject.partition, "cluster": subject.cluster, "object_label": subject.label}
+    if is_gone:
+        return deleted_by(action="policy.draft_deleted", at__gte=draft.created_at, **of)
+    return missed_changes(since, draft.version, action="policy.draft_saved", **of)
 
 
 def _tell(

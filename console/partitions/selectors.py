@@ -9,6 +9,8 @@ from django.db.models import QuerySet
 
 from console.accounts.rules import is_signed_in, once
 from console.cluster.models import Cluster
+from console.core.diff import differences
+from console.core.missed import MissedChanges
 from console.partitions.models import Partition, PartitionAdmin, PolicyRevision
 from scheduler.contracts.config import ConfigPartition, decode_policy, encode_partition, encode_policy
 from scheduler.contracts.errors import InputError
@@ -82,6 +84,15 @@ def written_out(document: dict[str, Any]) -> dict[str, Any]:
 @lru_cache(maxsize=256)
 def _decoded(text: str) -> PartitionPolicy:
     return decode_policy(json.loads(text))
+
+
+def missed_revisions(partition: Partition, since: int) -> MissedChanges | None:
+    """What became of the policy after that revision, and by whom; None: there is no such revision before this one."""
+    rows = list(partition.revisions.filter(number__gte=since).order_by("number"))
+    if len(rows) < 2 or rows[0].number != since:
+        return None
+    who = tuple(dict.fromkeys(row.author for row in rows[1:]))
+    return MissedChanges(who, differences(written_out(rows[0].document), written_out(rows[-1].document)))
 
 
 def partition_document(partition: Partition) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from console.cluster.models import Cluster
 from console.core.errors import ChangedSinceError
 from console.core.limits import POLICY, beyond, no_room, pattern_fault, refuse_beyond
 from console.partitions.models import Partition, PartitionAdmin, PolicyRevision
-from console.partitions.selectors import policy_in_force
+from console.partitions.selectors import missed_revisions, policy_in_force
 from scheduler.contracts.config import decode_policy, encode_policy
 from scheduler.contracts.errors import InputError
 from scheduler.model.kind import with_kind_limits
@@ -94,7 +94,8 @@ def activate_policy(  # noqa: PLR0913 - a change has this many facts, and each i
         current = policy_in_force(partition)
         if based_on is not None and based_on != current.number:
             what = _("policy of partition %(name)s") % {"name": partition.name}
-            raise ChangedSinceError(what, seen=based_on, current=current.number)
+            missed = missed_revisions(partition, based_on)
+            raise ChangedSinceError(what, seen=based_on, current=current.number, missed=missed)
         if encode_policy(policy) == encode_policy(decode_policy(current.document)):
             return current
         revision = _put_in_force(partition, policy, current.number + 1, actor, reason, source)

@@ -4,6 +4,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from console.audit.missed import missed_changes
 from console.audit.services import Context, Subject, reason_of, record
 from console.core.errors import ChangedSinceError
 from console.projects.models import ProjectRules
@@ -32,7 +33,9 @@ def change_rules(
         ProjectRules.objects.get_or_create(pk=THE_ROW)
         row = ProjectRules.objects.select_for_update().get(pk=THE_ROW)
         if row.version != version:
-            raise ChangedSinceError(_("rules for projects"), seen=version, current=row.version)
+            of = {"object_type": SUBJECT.type, "object_id": SUBJECT.id, "action": "project_rules.changed"}
+            missed = missed_changes(version, row.version, **of)
+            raise ChangedSinceError(_("rules for projects"), seen=version, current=row.version, missed=missed)
         before, after = encode_rules(decode_rules(row.document)), encode_rules(rules)
         if before == after:
             return row

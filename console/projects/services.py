@@ -13,10 +13,12 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from console.audit.missed import deleted_by, missed_changes
 from console.audit.services import Context, Subject, reason_of, record
 from console.cluster.models import Cluster
 from console.core.errors import ChangedSinceError
 from console.core.limits import no_room
+from console.core.missed import MissedChanges
 from console.projects.models import MemberRole, Membership, Project, TaskPattern, UrgencyBy
 from console.projects.selectors import people, project_document
 from console.projects.validation import validate
@@ -182,10 +184,19 @@ def lock_project(project: Project, version: int) -> Project:
         .first()
     )
     if current is None:
-        raise ChangedSinceError(what, seen=version, current=None)
+        of = {"object_type": "project", "object_id": project.code, "cluster": project.cluster.name}
+        gone = deleted_by(action="project.deleted", **of)
+        raise ChangedSinceError(what, seen=version, current=None, missed=gone)
     if current.version != version:
-        raise ChangedSinceError(what, seen=version, current=current.version)
+        missed = changes_of_project(current, version)
+        raise ChangedSinceError(what, seen=version, current=current.version, missed=missed)
     return current
+
+
+def changes_of_project(project: Project, since: int) -> MissedChanges | None:
+    """What became of it after that version, and by whom, if the audit log has it all."""
+    of = {"object_type": "project", "object_id": project.code, "cluster": project.cluster.name}
+    return missed_changes(since, project.version, action="project.changed", **of)
 
 
 def as_wanted(project: Project, data: ProjectData) -> Project:

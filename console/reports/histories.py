@@ -12,7 +12,7 @@ from console.accounts.permissions import Permission
 from console.audit.models import AuditEntry
 from console.audit.selectors import entry_differences, visible_entries
 from console.cluster.models import Cluster, Job
-from console.core.diff import KeyDifference
+from console.core.diff import KeyChange, KeyDifference
 from console.core.resaying import resay
 from console.partitions.selectors import visible_partitions
 from console.projects.selectors import visible_projects
@@ -37,6 +37,8 @@ class HistoryMoment:
     plan: int | None = None
     job_id: str = ""
     differences: list[KeyDifference] = field(default_factory=list)
+    whole: KeyChange | None = None
+    """Whether it has come or gone as a whole: then the differences are its fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,7 @@ def _of_row(row: AuditEntry) -> HistoryMoment:
         plan=row.plan,
         job_id=row.job_id,
         differences=entry_differences(row) if row.before is not None else [],
+        whole=row.whole_change,
     )
 
 

@@ -8,3 +8,10 @@ class SetupConfig(AppConfig):
 
     name = "console.setup"
     label = "setup"
+
+    def ready(self) -> None:
+        """Make the app's sentences known."""
+        from console.setup.sentences import SENTENCES
+        from scheduler.model.sentence import add_lines
+
+        add_lines(SENTENCES)

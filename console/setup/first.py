@@ -5,7 +5,6 @@ from datetime import timedelta
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
 from console.accounts.models import Role, User
 from console.accounts.services import AccountData, create_account
@@ -14,6 +13,7 @@ from console.core import clock
 from console.setup.keys import new_code
 from console.setup.models import SetupCode
 from console.setup.selectors import has_administrator
+from scheduler.model.sentence import say
 
 VALID = timedelta(hours=24)
 
@@ -54,6 +54,6 @@ def take_seat(*, code: str, username: str, email: str, password: str, request_id
             username=username,
             data=AccountData(role=Role.ADMINISTRATOR, email=email),
             password=password,
-            reason=gettext_noop("The first administrator, with the one-time code of the server."),
+            reason=say("setup.first"),
             request_id=request_id,
         )

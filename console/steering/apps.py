@@ -16,12 +16,14 @@ class SteeringConfig(AppConfig):
         from console.core.vocabulary import WORDS
         from console.steering.models import PlanState
         from console.steering.models.checkpoints import Via
+        from console.steering.models.incidents import IncidentKind
         from console.steering.models.victims import Fate
         from scheduler.model.actions import ActionKind
         from scheduler.model.plan import How
 
         label_values("state", PlanState.choices)
         label_values("kind", ((each, WORDS[each]) for each in ActionKind))
+        label_values("kind", IncidentKind.choices)
         label_values("via", Via.choices)
         label_values("victims", Fate.choices)
         label_values("how", ((each, WORDS[each]) for each in How if each in WORDS))

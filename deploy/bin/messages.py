@@ -35,6 +35,7 @@ SENTENCES = (
     "console.health.slurm_sentences",
     "console.notices.sentences",
     "console.power.sentences",
+    "console.setup.sentences",
     "console.steering.sentences",
 )
 """Modules with sentences by their codes; a further one of an app is added here, and by the app to the registry."""

@@ -1,5 +1,6 @@
 """Validators: what is known is not sent again, and nobody writes over what he has not read."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -91,6 +92,10 @@ def test_a_project_is_changed_only_as_it_was_read(house: House, ada: APIClient) 
     error = late.json()["error"]
     assert error["code"] == "precondition_failed"
     assert "urgency: 3 → 5" in error["message"] and "bob" in error["message"]
+    assert error["message"].startswith("It has changed since you read it, by ada: ")
+    chinese = {"If-Match": tag, "Accept-Language": "zh-hans"}
+    read = ada.patch(ALPHA, {**URGENT, "version": 3}, headers=chinese).json()["error"]["message"]
+    assert read.startswith("您读取之后，它已被 ada 改动：urgency：3 → 5；") and not re.search("[;:.] ", read)
     assert late["ETag"] == ada.get(ALPHA)["ETag"]
     assert Project.objects.get(code="alpha").urgency == 5
 
@@ -107,7 +112,10 @@ def test_a_policy_is_changed_only_as_it_was_read(house: House, ada: APIClient) -
 
 def test_without_a_tag_the_version_in_the_body_decides_as_ever(house: House, ada: APIClient) -> None:
     assert ada.patch(ALPHA, URGENT).status_code == 200
-    assert ada.patch(ALPHA, {**URGENT, "urgency": 9}).status_code == 409
+    late = ada.patch(ALPHA, {**URGENT, "urgency": 9})
+    assert late.status_code == 409
+    assert "was changed by ada since you looked at it" in late.json()["error"]["message"]
+    assert "urgency: 3 → 5" in late.json()["error"]["message"]
 
 
 def test_a_deletion_too(house: House, ada: APIClient) -> None:

@@ -49,6 +49,11 @@ def test_the_answer_of_a_study_comes_to_whoever_asked(
 
     page.set_viewport_size({"width": 390, "height": 900})
     assert too_wide(page) == []
+    # What a table is called stood there as a column of single letters.
+    page.wait_for_function(
+        """() => [...document.querySelectorAll("#what-if caption.caption-top")].every(
+          (each) => each.clientWidth > 200 && each.clientHeight < 60)"""
+    )
     panel.get_by_role("link", name=f"Study {Study.objects.get().pk}").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("the project alpha")
     expect(page.locator("#study-now")).to_contain_text("Done")

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import pytest
+from django.utils import translation
+from django.utils.translation import gettext
 
 from console.cluster.models import Job, JobPhase
 from console.core import clock
@@ -15,6 +17,7 @@ from giveway_client import words
 from giveway_client.chinese import SENTENCES
 from giveway_client.chinese_codes import CODES
 from giveway_client.show import cells, wrap
+from scheduler.model.reasons import SENTENCES as SENTENCES_OF_REASONS
 from scheduler.model.reasons import Reason
 from scheduler.model.sentence import say
 from tests import factories
@@ -75,7 +78,7 @@ def test_lists(house: House, shell_of: Callable[[str], Shell]) -> None:
     shell = shell_of("vera")
     head, row, *_ = said(shell.run("jobs")).splitlines()
     assert head.split() == ["作业", "分区", "状态", "位置", "被停次数", "名称", "原因"]
-    assert row.split()[2] == "等待中" and row.endswith("没有级别更低的作业在运行")
+    assert row.split()[2] == "等待中" and row.endswith("这里没有运行中的作业会为它腾出资源")
     columns = [cells(line[: line.index(cell)]) for line, cell in ((head, "名称"), (row, "p1_train"))]
     assert columns[0] == columns[1], "wide letters take two columns"
     assert "执行中" in said(shell.run("plans"))
@@ -182,3 +185,11 @@ def test_every_sentence_has_its_chinese() -> None:
 def test_every_code_has_its_chinese() -> None:
     codes = {*map(str, Reason), *PlanState.values, *JobPhase.values, "held", "forgotten", "requeue", "cancel"}
     assert codes - CODES.keys() == set()
+
+
+def test_who_waits_for_lack_of_lower_jobs_reads_the_same_as_on_the_page() -> None:
+    """The bare words of the code, "nothing lower runs", are untrue where lower jobs run that are protected."""
+    page = str(SENTENCES_OF_REASONS[Reason.NOTHING_LOWER_RUNS])
+    assert words.coded(Reason.NOTHING_LOWER_RUNS.value).capitalize() + "." == page
+    with translation.override("zh-hans"):
+        assert CODES[Reason.NOTHING_LOWER_RUNS.value] + "。" == gettext(page)

@@ -13,6 +13,7 @@ from pytest_django import Settings
 from console.accounts.models import User
 from console.core import clock
 from console.core.templatetags import ui
+from console.history.plots import number
 from console.partitions.drafts import Content, create_draft
 from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import policy_in_force, written_out
@@ -305,7 +306,7 @@ def test_the_last_days_are_told_with_plots_tables_and_what_is_not_known(people: 
     assert f'height="{max(heights)}"' in text
     waited = past.total.present.job_hours
     assert waited > past.total.changed.job_hours == 0
-    assert f">{waited:.3g}</td>" in text
+    assert f">{number(waited)}</td>" in text
     assert Project.objects.get(code="alpha").urgency == 1
 
     page = pam.post("/projects/alpha/what-if/", typed_project(days="7"))

@@ -3,7 +3,9 @@
 import itertools
 
 import pytest
+from django.utils import translation
 
+from console.core.saying import short_duration
 from console.history.plots import APART, BAR, BOTTOM, HEIGHT, LETTER, TOP, bars, number
 
 
@@ -40,9 +42,33 @@ def test_series_keep_their_number_where_another_plot_has_more() -> None:
     assert plot.groups[0].label == "a very l…"
 
 
-@pytest.mark.parametrize(("value", "text"), [(0, "0"), (0.4321, "0.432"), (12, "12"), (12345, "12.3k")])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"), (0.0004, "< 0.01"), (0.0767, "0.08"), (0.4321, "0.43"), (1, "1"), (4.321, "4.3"),
+        (12, "12"), (123.4, "123"), (12345, "12.3k"),
+    ],
+)  # fmt: skip
 def test_numbers_are_short(value: float, text: str) -> None:
     assert number(value) == text
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_durations_above_bars_stand_apart_in_both_languages(language: str) -> None:
+    with translation.override(language):
+        plot = bars("t", ("a", "b"), [("P0", (4, 54000)), ("P1", (5000, 400))], words=short_duration)
+        texts = [bar.text for group in plot.groups for bar in group.bars]
+    assert texts == (
+        ["4 s", "15 h", "83 min", "7 min"] if language == "en" else ["4 秒", "15 小时", "83 分钟", "7 分钟"]
+    )
+    placed = [(bar.middle, _wide(bar.text)) for group in plot.groups for bar in group.bars]
+    for (one, its), (other, others) in itertools.pairwise(placed):
+        assert other - one >= (its + others) / 2, "no text touches the next one"
+
+
+def _wide(label: str) -> int:
+    """At 9 px."""
+    return sum(9 if letter > "\u4e00" else 6 for letter in label)
 
 
 def test_what_stands_under_the_groups_does_not_touch() -> None:
@@ -53,3 +79,19 @@ def test_what_stands_under_the_groups_does_not_touch() -> None:
     assert second - first >= (7 * 6 + wide) / 2 + APART
     assert third - second >= (wide + also_wide) / 2 + APART
     assert third + also_wide / 2 <= plot.width
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0, "0 s"),
+        (89.4, "89 s"),
+        (89.6, "1 min"),
+        (5399, "90 min"),
+        (5400, "1.5 h"),
+        (36000, "10 h"),
+        (2e5, "2.3 d"),
+    ],
+)
+def test_a_short_duration_has_one_unit(seconds: float, said: str) -> None:
+    assert short_duration(seconds) == said

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -82,6 +83,25 @@ def test_waits_are_told_by_level_against_the_time_before(two_weeks: House, ada: 
     assert unconfigured["median_before_s"] is None, "seven jobs are too few"
     assert "Half the jobs of P0 on x waited up to" in answer["sentences"]["waits"]
     assert "(before: " in answer["sentences"]["waits"]
+
+
+@pytest.mark.parametrize(
+    ("language", "title", "labels"),
+    [
+        ("en", "Median wait", {"60 s", "2 min", "56 min"}),
+        ("zh-hans", "等待中位数", {"60 秒", "2 分钟", "56 分钟"}),
+    ],
+)
+def test_bars_of_waits_are_told_as_durations(
+    two_weeks: House, ada: Client, language: str, title: str, labels: set[str]
+) -> None:
+    """Not in minutes with three digits after the point."""
+    ada.cookies["language"] = language
+    shown = ada.get(f"{AT}?days=7").content.decode()
+    figure = shown.split("<figure", 1)[1].split("</figure>", 1)[0]
+    assert f">{title}</figcaption>" in figure
+    written = {words_of(each).strip() for each in re.findall(r"<text[^>]*>(.*?)</text>", figure, re.DOTALL)}
+    assert labels <= written, written
 
 
 def test_work_lost_and_saved_by_cause(two_weeks: House, ada: Client) -> None:

@@ -6,6 +6,7 @@ from io import StringIO
 import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
+from django.utils import translation
 
 from console.accounts.models import Role, User
 from console.audit.models import AuditEntry
@@ -30,6 +31,8 @@ def test_the_code_makes_one_administrator() -> None:
     entry = AuditEntry.objects.get(action="account.created")
     assert (entry.actor, entry.object_label) == ("ada", "ada")
     assert "one-time code" in entry.reason
+    with translation.override("zh-hans"):
+        assert entry.told_reason == "第一位管理员，凭服务器的一次性代码创建。"
     with pytest.raises(TakenError):
         take_seat(code=code, **{**GOOD, "username": "eve"})
 

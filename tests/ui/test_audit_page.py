@@ -39,6 +39,22 @@ def test_a_row_opens_to_what_it_changed(house: House, ada: Client) -> None:
     assert "Reason about alpha" in text
 
 
+def test_a_new_thing_is_added_once_with_its_fields_underneath(house: House, ada: Client) -> None:
+    subject = Subject("project", "gamma", "gamma", cluster="dev", project="gamma")
+    fields = {"code": "gamma", "size": 4, "grade": 2}
+    changes = {
+        "project.created": (None, fields, "added: code: gamma size: 4 grade: 2"),
+        "project.deleted": (fields, None, "removed: code: gamma size: 4 grade: 2"),
+        "project.changed": ({"size": 4}, {"size": 4, "grade": 2}, "grade: added 2"),
+    }
+    for action, (before, after, told) in changes.items():
+        with transaction.atomic():
+            row = record(actor="ada", action=action, subject=subject, before=before, after=after, reason="so")
+        for address in (f"/audit/?action={action}&project=gamma", f"/audit/{row.sequence}/"):
+            assert told in words_of(ada.get(address).content.decode()), address
+            assert words_of(ada.get(address).content.decode()).count(told.split(":")[0]) < 4, address
+
+
 @pytest.mark.parametrize(
     ("query", "reasons"),
     [

@@ -149,7 +149,7 @@ def test_an_administrator_sets_the_rules_and_finds_the_revision(house: House, ad
     assert "So agreed" in page
     assert AuditEntry.objects.get(action="project_rules.changed").actor == "ada"
     late = ada.post("/project-rules/", {**RULES, "hold_days": "9"}).content.decode()
-    assert "changed since you looked at it" in late
+    assert "since you looked at it (you saw version" in late
     assert rules_in_force().schedule.hold_days == 1
 
 

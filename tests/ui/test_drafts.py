@@ -102,7 +102,7 @@ def test_two_authors_do_not_overwrite_each_other(house: House, signed_in: Signed
     form = sent_back(signed_in("ada").get(at).content.decode())
     signed_in("dave").post(at, form | {"grace_s": "60", "reason": "First"})
     late = signed_in("ada").post(at, form | {"grace_s": "90", "reason": "Second"})
-    assert "changed since you looked" in late.content.decode()
+    assert "since you looked at it (you saw version" in late.content.decode()
     draft.refresh_from_db()
     assert draft.document["grace_s"] == 60
 
@@ -184,7 +184,7 @@ def test_nobody_puts_a_draft_in_force_over_a_change_that_was_not_seen(
         based_on=1,
     )
     late = dave.post(ACTIVATE, form)
-    assert "changed since you looked" in late.content.decode()
+    assert "since you looked at it (you saw version" in late.content.decode()
     assert in_force(house).document["exempt_s"] == 60
     assert PolicyDraft.objects.filter(pk=draft.pk).exists(), "the draft is still there"
     again = dave.get(f"{COMPARE}?to=draft-{draft.pk}").content.decode()
@@ -197,7 +197,7 @@ def test_nobody_puts_a_draft_in_force_that_was_changed_meanwhile(house: House, s
     content = Content("Weekend", factories.policy_document("x", grace_s=5))
     service.change_draft(actor="ada", draft=draft, content=content, reason="Shorter", version=1)
     late = signed_in("dave").post(ACTIVATE, form | {"reason": "Now"})
-    assert "changed since you looked" in late.content.decode()
+    assert "since you looked at it (you saw version" in late.content.decode()
     assert in_force(house).number == 1
 
 
@@ -217,6 +217,9 @@ def test_going_back_makes_a_new_revision(house: House, signed_in: SignedIn) -> N
     assert (revision.number, revision.document["grace_s"], revision.source) == (3, 30, "back to revision 1")
     assert house.x.revisions.count() == 3
     assert AuditEntry.objects.filter(action="policy.activated", reason="It did harm").exists()
+    dave.cookies["language"] = "zh-hans"
+    page = dave.get("/partitions/x/revisions/").content.decode()
+    assert "恢复到修订 1" in page and "back to revision" not in page
 
 
 def test_a_reason_is_asked_for(house: House, ada: Client) -> None:

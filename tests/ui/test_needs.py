@@ -11,8 +11,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from console.history.models import PartitionMinute
+from console.needs.decisions import TOLD_FOR
 from console.needs.rows import SHOWN, NeedKind
 from console.overview.days import forget_days
+from console.projects.models import RequestState, UrgencyRequest
 from tests import factories, needed
 from tests.markup import flat
 from tests.ui.conftest import House, SignedIn, part
@@ -93,6 +95,27 @@ def test_a_proposed_project_needs_who_decides_and_whoever_proposed_it(
     assert at in own and "No administrator has decided yet on the project gamma." in own
     for who in ("dave", "otto", "vera"):
         assert NOTHING in needs(signed_in(who)), who
+
+
+def test_who_asked_is_told_of_a_no_for_some_days_or_until_it_is_asked_again(
+    calm: House, signed_in: SignedIn
+) -> None:
+    decided = {"state": RequestState.REJECTED, "decided_by": "ada", "decision_reason": "Not <b>now</b>"}
+    decided["decided_at"] = timezone.now()
+    asked, made = needed.asked(calm.cluster), needed.proposed(calm.cluster)
+    for row in (asked, made):
+        type(row).objects.filter(pk=row.pk).update(**decided)
+    pam = signed_in("pam")
+    own = needs(pam)
+    assert "ada rejected urgency 9 for alpha: Not &lt;b&gt;now&lt;/b&gt;" in own
+    assert "ada rejected the project gamma: Not &lt;b&gt;now&lt;/b&gt;" in own
+    assert 'href="/projects/alpha/"' in own and f'href="/project-proposals/{made.pk}/"' in own
+    for who in ("ada", "dave", "otto", "vera"):
+        assert NOTHING in needs(signed_in(who)), who
+    needed.proposed(calm.cluster)
+    assert "rejected the project" not in needs(signed_in("pam")), "it is asked for again"
+    UrgencyRequest.objects.update(decided_at=timezone.now() - TOLD_FOR - timedelta(minutes=1))
+    assert "rejected urgency" not in needs(signed_in("pam"))
 
 
 def test_an_incident_is_told_once_and_who_cannot_act_sees_it_as_before(

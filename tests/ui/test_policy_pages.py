@@ -342,7 +342,7 @@ def test_the_same_user_twice_is_said_at_the_second(house: House, ada: Client) ->
 def test_two_administrators_do_not_overwrite_each_other(house: House, signed_in: SignedIn) -> None:
     signed_in("dave").post(AT, typed(grace_s="60"))
     late = signed_in("ada").post(AT, typed(grace_s="90"))
-    assert "changed since you looked" in late.content.decode()
+    assert "since you looked at it (you saw version" in late.content.decode()
     assert revision_of(house).document["grace_s"] == 60
 
 

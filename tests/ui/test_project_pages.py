@@ -128,7 +128,7 @@ def test_the_error_stands_at_its_field(house: House, ada: Client) -> None:
 def test_two_people_do_not_overwrite_each_other(house: House, signed_in: SignedIn) -> None:
     signed_in("pam").post("/projects/alpha/", typed(urgency="5"))
     late = signed_in("ada").post("/projects/alpha/", typed(urgency="9"))
-    assert "changed since you looked" in late.content.decode()
+    assert "since you looked at it (you saw version" in late.content.decode()
     assert Project.objects.get(code="alpha").urgency == 5
 
 
@@ -184,7 +184,7 @@ def test_deleting_says_what_follows_and_asks_why(house: House, ada: Client) -> N
     refused = ada.post("/projects/beta/delete/", {"version": 1, "reason": ""})
     assert "Say why" in refused.content.decode()
     late = ada.post("/projects/beta/delete/", {"version": 7, "reason": "over"})
-    assert "changed since you looked" in late.content.decode()
+    assert "since you looked at it (you saw version" in late.content.decode()
     assert Project.objects.filter(code="beta").exists()
     done = ada.post("/projects/beta/delete/", {"version": 1, "reason": "over"}, follow=True)
     assert "Project beta has been deleted." in done.content.decode()

@@ -332,7 +332,11 @@ def jobs(house: House) -> None:
 
 @pytest.mark.usefixtures("jobs")
 def test_accounts_on_the_cluster_become_projects(house: House, ada: Client) -> None:
-    form = typed_rows(ada.get("/setup/import/").content.decode())
+    page = ada.get("/setup/import/").content.decode()
+    assert {"Below", "Jobs"} <= set(re.findall(r'<td[^>]* data-head="(\w+)"', page)), (
+        "what a phone shows is named"
+    )
+    form = typed_rows(page)
     accounts = [form[f"projects-{i}-account"] for i in range(int(form["projects-TOTAL_FORMS"]))]
     assert accounts == ["physics", "bio"], "alpha has its project"
     assert form["projects-0-members"] == "ann, bob", "a box of one line would run lines together"
@@ -482,3 +486,10 @@ def test_accounts_of_slurms_accounting_become_projects(house: House, ada: Client
     row.accounts = {"kept": True, "fault": "sacctmgr did not answer within 30 s", "accounts": []}
     row.save()
     assert "did not answer within 30 s" in ada.get("/setup/import/").content.decode()
+
+
+def test_one_place_of_the_navigation_is_where_one_is(house: House, ada: Client) -> None:
+    """`/setup/people/` is a page of the set-up, not of the people."""
+    page = ada.get("/setup/people/").content.decode()
+    navigation = page[: page.index("<main")]
+    assert re.findall(r'<a href="([^"]+)"[^>]*aria-current="page"', navigation) == ["/setup/"]

@@ -7,6 +7,7 @@ from urllib.parse import quote
 from django import template
 from django.urls import reverse
 from django.utils.safestring import SafeString
+from django.utils.translation import pgettext
 
 from console.audit.models import AuditEntry
 from console.audit.shown import FoldedRows, ShownRow
@@ -47,7 +48,8 @@ def _fold(fold: FoldedRows, lines: str, opened: str) -> str:
 def _line(line: ShownRow, opened: str) -> str:
     entry = line.entry
     label = text(entry.told_label)
-    changes = changes_of(line.differences, line.more) if line.differences else ""
+    whole = entry.whole_change
+    changes = changes_of(line.differences, line.more, whole=whole) if line.differences else ""
     alone = _("This row on a page of its own")
     return (
         f'<details class="log-row" id="row-{entry.sequence}"{opened}>\n<summary>'
@@ -84,7 +86,11 @@ def _facts(entry: AuditEntry) -> Iterator[str]:
         yield _pair(_("Policy"), text(_("revision %(n)s") % {"n": entry.policy_revision}))
     if entry.request_id:
         address = f"{reverse('audit')}?request={quote(entry.request_id)}"
-        yield _pair(_("Request"), f'<a href="{text(address)}">{text(entry.request_id)}</a>', "mono")
+        yield _pair(
+            pgettext("of a browser", "Request"),
+            f'<a href="{text(address)}">{text(entry.request_id)}</a>',
+            "mono",
+        )
     yield _pair(_("Hash"), text(entry.hash), "mono quiet")
 
 

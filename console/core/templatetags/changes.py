@@ -19,20 +19,28 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def change_list(context: Context, differences: Sequence[KeyDifference]) -> SafeString:
-    """As much as the page shows, `most_shown`; `left_out` of the differences were left out before."""
-    return changes_of(differences, context.get("left_out"), context.get("most_shown"))
+    """As much as the page shows, `most_shown`; `left_out` of the differences were left out before. `whole`: the thing
+    itself has come or gone, and the differences are its fields."""
+    return changes_of(differences, context.get("left_out"), context.get("most_shown"), context.get("whole"))
 
 
 def changes_of(
-    differences: Sequence[KeyDifference], left_out: int | None = None, most_shown: int | None = None
+    differences: Sequence[KeyDifference],
+    left_out: int | None = None,
+    most_shown: int | None = None,
+    whole: KeyChange | None = None,
 ) -> SafeString:
     """The same for what is written in code."""
     most = int(most_shown or LISTED)
-    lines = [f"<li>{_line(each)}</li>" for each in differences[:most]]
+    fields_of = whole if len(differences) > 1 else None
+    lines = [f"<li>{_line(each, fields_of)}</li>" for each in differences[:most]]
     if not lines:
         lines = [_quiet(_("nothing"))]
     if more := int(left_out or 0) + max(0, len(differences) - most):
         lines.append(_quiet(_("and %(n)s more") % {"n": more}))
+    if fields_of:
+        said = _("added") if fields_of == KeyChange.ADDED else _("removed")
+        lines = [f"<li>{text(said)}{text(colon())}<ul>{''.join(lines)}</ul></li>"]
     return SafeString(f'<ul class="changes">{"".join(lines)}</ul>')
 
 
@@ -40,18 +48,19 @@ def _quiet(words: str) -> str:
     return f'<li class="quiet">{text(words)}</li>'
 
 
-def _line(difference: KeyDifference) -> str:
-    return " ".join(_parts(spelled_out(difference)))
+def _line(difference: KeyDifference, field_of: KeyChange | None) -> str:
+    return " ".join(_parts(spelled_out(difference), field_of))
 
 
-def _parts(difference: KeyDifference) -> Iterator[str]:
+def _parts(difference: KeyDifference, field_of: KeyChange | None) -> Iterator[str]:
+    """What has become of the thing itself is said once, not again with each of its fields."""
     yield f'<span class="quiet">{text(key_words(difference.path))}{text(colon())}</span>'
     before, after = _marked("del", difference, "before"), _marked("ins", difference, "after")
     match difference.change:
         case KeyChange.ADDED:
-            yield from (text(_("added")), after)
+            yield from (after,) if field_of else (text(_("added")), after)
         case KeyChange.REMOVED:
-            yield from (text(_("removed")), before)
+            yield from (before,) if field_of else (text(_("removed")), before)
         case KeyChange.CHANGED:
             yield from (before, "→", after)
 

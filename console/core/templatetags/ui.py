@@ -103,6 +103,12 @@ def said(text: str) -> str | SafeString:
 
 
 @register.filter
+def begins(path: str, address: str) -> bool:
+    """Whether a page is below an address: `/setup/people/` is not below `/people/`."""
+    return path.startswith(address)
+
+
+@register.filter
 def retold(text: str) -> str:
     """The same for what may also be no sentence: names and amounts stand as they are."""
     return resay(text or "")

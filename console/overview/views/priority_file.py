@@ -146,7 +146,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
     except InputError as error:
         return _refused(request, _told(error))
     except ChangedSinceError as error:
-        return _refused(request, str(error))
+        return _refused(request, error.for_people)
     except ValidationError as error:
         return _show(request, proposal, " ".join(error.messages))
     count = len(result.differences)

@@ -23,7 +23,7 @@ from console.partitions.drafts import Content, change_draft, create_draft
 from console.partitions.models import Partition, PolicyDraft
 from console.partitions.quota_form import QuotaForm, quota_form, quota_initial
 from console.partitions.quotas import Use, limits_of, uses_shown
-from console.partitions.selectors import decoded, policy_in_force, policy_of
+from console.partitions.selectors import decoded, missed_revisions, policy_in_force, policy_of
 from console.partitions.services import activate_policy
 from console.partitions.views.drafts import asked_draft
 from console.partitions.views.policy import AS_DRAFT, head, moved, readable_partition
@@ -70,7 +70,7 @@ def _saved_draft(request: HttpRequest, draft: PolicyDraft, form: QuotaForm) -> s
     try:
         change_draft(draft=draft, content=content, version=version, **told(request, form))
     except ChangedSinceError as error:
-        form.add_error(None, str(error))
+        form.add_error(None, error.for_people)
     except ValidationError as error:
         add_errors(form, error.message_dict.items())
     else:
@@ -93,7 +93,7 @@ def _saved(request: HttpRequest, partition: Partition, form: QuotaForm) -> str:
             return reverse("partition-draft", args=[partition.name, draft.pk])
         activate_policy(document=form.document(), based_on=based_on, **by)
     except ChangedSinceError as error:
-        form.add_error(None, str(error))
+        form.add_error(None, error.for_people)
     except ValidationError as error:
         add_errors(form, error.message_dict.items())
     else:
@@ -107,7 +107,8 @@ def _check_levels(partition: Partition, based_on: int) -> None:
     current = policy_in_force(partition).number
     if based_on != current:
         what = _("policy of partition %(name)s") % {"name": partition.name}
-        raise ChangedSinceError(what, seen=based_on, current=current)
+        missed = missed_revisions(partition, based_on)
+        raise ChangedSinceError(what, seen=based_on, current=current, missed=missed)
 
 
 def _show(

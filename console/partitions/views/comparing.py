@@ -62,7 +62,7 @@ def _activate(request: HttpRequest, partition: Partition, to: ComparedVersion, f
         elif to.revision:
             roll_back(partition=partition, number=to.revision.number, **by)
     except ChangedSinceError as error:
-        form.add_error(None, str(error))
+        form.add_error(None, error.for_people)
     except ValidationError as error:
         add_errors(form, error.message_dict.items())
     else:

@@ -86,7 +86,7 @@ def _save(request: HttpRequest, found: PolicyDraft, form: PolicyForm, wanted: Pa
     try:
         change_draft(draft=found, content=content, version=version, **told(request, form))
     except ChangedSinceError as error:
-        form.add_error(None, str(error))
+        form.add_error(None, error.for_people)
     except ValidationError as error:
         add_errors(form, error.message_dict.items())
     else:
@@ -107,7 +107,7 @@ def delete(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     try:
         delete_draft(draft=found, version=form.cleaned_data["version"], **told(request, form))
     except ChangedSinceError as error:
-        messages.error(request, str(error))
+        messages.error(request, error.for_people)
         return to
     messages.success(request, _("The draft “%(name)s” is deleted.") % {"name": found.name})
     return redirect("partition-revisions", found.partition.name)

@@ -136,7 +136,7 @@ def _save(request: HttpRequest, partition: Partition, form: PolicyForm, wanted: 
             if "admins" in form.fields:
                 set_admins(partition=partition, usernames=form.cleaned_data["admins"], **by)
     except ChangedSinceError as error:
-        form.add_error(None, str(error))
+        form.add_error(None, error.for_people)
     except ValidationError as error:
         add_errors(form, error.message_dict.items())
     else:

@@ -130,7 +130,7 @@ def _save(
         data = project_data(form, tasks, found.code)
         return change_as(person=who, project=found, data=data, version=version, **by)
     except ChangedSinceError as error:
-        form.add_error(None, str(error))
+        form.add_error(None, error.for_people)
     except ValidationError as error:
         add_errors(form, error.message_dict.items())
     return None
@@ -179,7 +179,7 @@ def delete(request: HttpRequest, code: str) -> HttpResponse:
         except ValidationError as refused:
             error = " ".join(refused.messages)
         except ChangedSinceError as refused:
-            error = str(refused)
+            error = refused.for_people
         else:
             messages.success(request, _("Project %(code)s has been deleted.") % {"code": found.code})
             return redirect("projects")

@@ -65,7 +65,7 @@ def _save(request: HttpRequest, form: RulesForm, steps: Rows) -> ProjectRules | 
             request_id=request_id(request),
         )
     except ChangedSinceError as error:
-        form.add_error(None, str(error))
+        form.add_error(None, error.for_people)
     except ValidationError as error:
         faults = error.message_dict
         form.step_faults = faults.pop(STEPS, [])

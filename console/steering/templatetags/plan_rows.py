@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import groupby
 
 from django import template
 from django.urls import reverse
@@ -9,10 +10,11 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 from console.core.markup import job_address, link_to, text
-from console.core.saying import in_a_row, with_aside
+from console.core.saying import in_a_row, part_of, with_aside
 from console.core.saying import say_again as _
 from console.core.templatetags.ui import ago, said, state
 from console.steering.models import Plan, PlanKind, PlanState
+from scheduler.model.plan import How
 from scheduler.model.policy import Enforcement
 
 register = template.Library()
@@ -38,30 +40,60 @@ def _row(plan: Plan, jobs: str, language: str | None, *, show_partition: bool) -
     to = text(reverse("plan", args=[plan.pk]))
     shadow = f' <span class="chip">{_("shadow")}</span>' if plan.enforcement == Enforcement.SHADOW else ""
     where = f"<td>{link_to('partition', plan.partition)}</td>" if show_partition else ""
+    tight = ' class="tight"'
     outcome = f"<p>{text(said(plan.outcome))}</p>" if plan.outcome else ""
     return (
         f'<tr><td class="num tight"><a href="{to}" id="plan-{plan.pk}">{plan.pk}</a></td>'
         f'<td class="tight">{state(plan.state, state_words(plan.state, language))}{shadow}</td>{where}'
         f'<td class="clip"><a href="{text(job_address(jobs, plan.job_id))}">{text(plan.job_id)}</a> '
         f'{text(plan.job_name)} <span class="quiet">{text(plan.user)}</span></td>'
-        f'<td class="tight">{"".join(_stops(plan, jobs))}</td>'
+        f"<td{'' if any(map(goes_on, plan.victims)) else tight}>{''.join(_stops(plan, jobs))}</td>"
         f'<td class="why"><details id="plan-why-{plan.pk}"><summary>{text(said(plan.explain))}</summary>{outcome}'
         f'</details></td><td class="num tight">{text(ago(plan.created_at))}</td></tr>'
     )
 
 
 def _stops(plan: Plan, jobs: str) -> Iterator[str]:
-    """The jobs that it stops, or what else it does."""
+    """The jobs that it stops, those that give something up and go on, or what else it does."""
     if plan.kind == PlanKind.GROW or not plan.victims:
         yield _without_stops(plan.kind)
-    else:
-        yield in_a_row(
-            f'<a href="{text(job_address(jobs, str(victim["job"])))}" title="{text(_who(victim))}">'
-            f"{text(str(victim['job']))}</a>"
-            for victim in plan.victims[:NAMED]
-        )
-    if len(plan.victims) > NAMED:
-        yield " " + text(_("of %(n)s")) % {"n": len(plan.victims)}
+        return
+    in_order = sorted(plan.victims, key=lambda victim: bool(goes_on(victim)))
+    said = (_together(how, some, jobs) for how, some in groupby(in_order[:NAMED], key=goes_on))
+    yield in_a_row(said)
+    if len(in_order) > NAMED:
+        yield " " + text(_("of %(n)s")) % {"n": len(in_order)}
+
+
+def _together(how: str, victims: Iterable[Mapping[str, object]], jobs: str) -> str:
+    """Jobs that make room in the same way, with the way where it is no stop."""
+    named = in_a_row(
+        f'<a href="{text(job_address(jobs, str(victim["job"])))}" title="{text(_who(victim))}">'
+        f"{text(str(victim['job']))}</a>"
+        for victim in victims
+    )
+    return with_aside(named, text(how)) if how else named
+
+
+@register.filter
+def goes_on(victim: Mapping[str, object]) -> str:
+    """What is taken of a job that goes on; empty for one that is stopped."""
+    if victim.get("worker_of"):
+        return _("given up")
+    match victim.get("how"):
+        case How.NODES | How.UNITS:
+            return _("a part given up")
+        case How.SWAP:
+            return _("nodes exchanged")
+        case _:
+            return ""
+
+
+@register.filter
+def whose(victim: Mapping[str, object]) -> str:
+    """Whose job it is, and what is taken of one that goes on."""
+    user, how = str(victim.get("user", "")), goes_on(victim)
+    return part_of(user, how) if how else user
 
 
 def _who(victim: Mapping[str, object]) -> str:

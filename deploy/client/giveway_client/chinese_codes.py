@@ -54,7 +54,7 @@ CODES: dict[str, str] = {
     "grows": "有资源可增加工作实例",
     "grows_later": "等待空闲资源再增加",
     "gets_part": "先得到一部分",
-    "nothing_lower_runs": "没有级别更低的作业在运行",
+    "nothing_lower_runs": "这里没有运行中的作业会为它腾出资源",
     "not_enough_even_so": "全部停止也不够",
     "does_not_fit_ever": "分区永远放不下",
     "paused": "暂时不停止任何作业",

@@ -16,6 +16,8 @@ ENGLISH, CHINESE = "en", "zh-hans"
 _FIRST_OF = ("LC_ALL", "LC_MESSAGES", "LANG")
 """The first that is set counts, as everywhere (locale(7))."""
 _used = [ENGLISH]
+IN_FULL = {"nothing_lower_runs": "nobody who runs here makes room for it"}
+"""Codes whose bare words would say something else than the pages do."""
 
 
 def language_of(environment: Mapping[str, str]) -> str:
@@ -43,7 +45,7 @@ def _(sentence: str) -> str:
 
 def coded(code: str) -> str:
     """A word that the API gives for programs (`plan_running`), as people read it."""
-    spaced = code.replace("_", " ")
+    spaced = IN_FULL.get(code) or code.replace("_", " ")
     return spaced if used() == ENGLISH else CODES.get(code, spaced)
 
 
