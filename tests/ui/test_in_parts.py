@@ -69,10 +69,10 @@ def test_the_top_is_sent_before_the_rest_is_read(
     assert "lanes/chart.js" in top
     assert 'rel="preload"' in top
     assert top.rstrip().endswith('data-part hx-sync="this:replace">')
-    rest = b"".join(pieces).decode()
+    below = b"".join(pieces).decode()
     assert made == ["rest"]
-    assert 'name="since"' in rest
-    assert rest.rstrip().endswith("</html>")
+    assert 'name="since"' in below
+    assert below.rstrip().endswith("</html>")
 
 
 def test_each_part_goes_out_whole_when_it_is_compressed(house: House, signed_in: SignedIn) -> None:
