@@ -4,15 +4,17 @@ pages."""
 import re
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import cast
 
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from django.middleware.gzip import GZipMiddleware
+from django.middleware.gzip import GZipMiddleware, re_accepts_gzip
 from django.template import loader
 from django.utils.cache import patch_cache_control, patch_vary_headers
 
 from console.core import request_log
+from console.core.pieces import compressed
 
 DELETE, PICTURES = 0x7F, 0x2400
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -48,10 +50,25 @@ class CompressPagesMiddleware(GZipMiddleware):
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """Only HTML that is sent in one piece."""
-        if response.streaming or not response.get("Content-Type", "").startswith("text/html"):
+        """Only HTML; of a page that is sent in parts each part goes out whole, which Django's own would hold back."""
+        if not _is_html(response):
             return response
-        return super().process_response(request, response)
+        if not isinstance(response, StreamingHttpResponse):
+            return super().process_response(request, response)
+        patch_vary_headers(response, ("Accept-Encoding",))
+        if re_accepts_gzip.search(request.META.get("HTTP_ACCEPT_ENCODING", "")):
+            response.streaming_content = compressed(_parts(response))
+            response.headers["Content-Encoding"] = "gzip"
+        return response
+
+
+def _is_html(response: HttpResponseBase) -> bool:
+    return response.get("Content-Type", "").startswith("text/html")
+
+
+def _parts(response: StreamingHttpResponse) -> Iterator[bytes]:
+    """Its content; nothing here is asynchronous."""
+    return cast("Iterator[bytes]", response.streaming_content)
 
 
 class VaryOnHtmxMiddleware:
@@ -90,11 +107,19 @@ class VisibleTextMiddleware:
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
-        if not response.streaming and response.get("Content-Type", "").startswith("text/html"):
-            response.content = self.CONTROL.sub(_picture, response.content)
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response: HttpResponseBase = self.get_response(request)
+        if not _is_html(response):
+            return response
+        if isinstance(response, StreamingHttpResponse):
+            response.streaming_content = map(_visible, _parts(response))
+        elif isinstance(response, HttpResponse):
+            response.content = _visible(response.content)
         return response
+
+
+def _visible(text: bytes) -> bytes:
+    return VisibleTextMiddleware.CONTROL.sub(_picture, text)
 
 
 def _picture(found: re.Match[bytes]) -> bytes:

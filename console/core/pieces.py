@@ -1,9 +1,10 @@
-"""A long answer that hardly changes, in pieces: what has not changed since the last one is not compressed again."""
+"""A long answer in pieces, compressed: what has not changed since the last one is not compressed again, and what is
+there is sent before the rest is."""
 
 import struct
 import time
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from secrets import randbelow
 
 _HEAD = struct.Struct("<4BL2B")
@@ -25,14 +26,30 @@ class GzipPieces:
     def compress(self, pieces: Iterable[bytes]) -> bytes:
         """All of them as one gzip file, with a name of random length as Django has it (BREACH)."""
         before, now, check, size = self._kept, {}, 0, 0
-        head = _HEAD.pack(0x1F, 0x8B, zlib.DEFLATED, _NAMED, int(time.time()), 0, _UNIX)
-        parts = [head, b"a" * randbelow(MOST_RANDOM), b"\0"]
+        parts = [_begin()]
         for piece in pieces:
             packed = now[piece] = before.get(piece) or _packed(piece)
             parts.append(packed)
             check, size = zlib.crc32(piece, check), size + len(piece)
         self._kept = now
         return b"".join([*parts, _END, _TAIL.pack(check, size & 0xFFFFFFFF)])
+
+
+def compressed(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """The parts of one text as one gzip file, each as soon as it is there."""
+    packer = zlib.compressobj(6, zlib.DEFLATED, -zlib.MAX_WBITS)
+    begin, check, size = _begin(), 0, 0
+    for part in parts:
+        check, size = zlib.crc32(part, check), size + len(part)
+        yield begin + packer.compress(part) + packer.flush(zlib.Z_SYNC_FLUSH)
+        begin = b""
+    yield begin + packer.flush() + _TAIL.pack(check, size & 0xFFFFFFFF)
+
+
+def _begin() -> bytes:
+    """What a gzip file begins with."""
+    head = _HEAD.pack(0x1F, 0x8B, zlib.DEFLATED, _NAMED, int(time.time()), 0, _UNIX)
+    return head + b"a" * randbelow(MOST_RANDOM) + b"\0"
 
 
 def _packed(piece: bytes) -> bytes:

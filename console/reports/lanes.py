@@ -5,8 +5,9 @@ began (`JobRun`), with the name and the level that its job had last. Jobs of oth
 among them, nor what an elastic job gave up while it ran on. Moments are epoch seconds.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet
@@ -36,9 +37,24 @@ from scheduler.priority.order import natural
 AIMED = (ActionState.PLANNED, ActionState.EXECUTING)
 DONE = (ActionState.ISSUED, ActionState.VERIFIED)
 _STOP = (
-    *("state", "issued_at", "not_before", "job_id", "run_start", "run_restarts", "kind"),
-    *("plan__job_id", "plan__user"),
+    *("job_id", "run_start", "run_restarts", "kind", "state", "issued_at", "not_before"),
+    *("plan_id", "plan__job_id", "plan__user"),
 )
+
+
+class StopSaid(NamedTuple):
+    """A stop as the database has it (`_STOP`); `served` is the job for which it makes room."""
+
+    job: str
+    start: int
+    restarts: int
+    how: str
+    state: str
+    issued_at: datetime | None
+    not_before: datetime | None
+    plan: int
+    served: str
+    served_user: str
 
 
 class Lane(NamedTuple):
@@ -180,56 +196,65 @@ def _kind(total: Mapping[str, int]) -> tuple[bool, int, str]:
 
 def _stops(partition: Partition, window: LaneWindow, only: Collection[str] | None) -> list[LaneStop]:
     """Those that were made, and those of plans under way that are still to be made. `only`: of these jobs."""
-    rows = PlannedAction.objects.filter(
-        cluster=partition.cluster_id, plan__partition=partition.name, kind__in=STOP_KINDS
-    )
-    made = Q(state__in=DONE, issued_at__range=window.moments)
-    aimed = Q(state__in=AIMED, plan__state__in=BEGUN_STATES)
-    if only is not None:
-        rows = rows.filter(job_id__in=only)
-    found = rows.filter(made | aimed).select_related("plan").only(*_STOP).order_by("-id")
-    stops = (_stop(action, window) for action in found[:MOST_MARKS])
+    found = _marks(_stop_rows, partition, window, only)
+    stops = (_stop(StopSaid(*row), window) for row in found)
     return sorted(stop for stop in stops if window.start <= stop.at <= window.end)
 
 
-def _stop(action: PlannedAction, window: LaneWindow) -> LaneStop:
+def _stop_rows(cluster: int, partition: str, start: datetime, end: datetime) -> QuerySet[PlannedAction, Any]:
+    made = Q(state__in=DONE, issued_at__range=(start, end))
+    aimed = Q(state__in=AIMED, plan__state__in=BEGUN_STATES)
+    rows = PlannedAction.objects.filter(cluster=cluster, plan__partition=partition, kind__in=STOP_KINDS)
+    return rows.filter(made | aimed).order_by("-id").values_list(*_STOP)[:MOST_MARKS]
+
+
+def _marks(
+    build: Callable[..., QuerySet[Any, Any]],
+    partition: Partition,
+    window: LaneWindow,
+    only: Collection[str] | None,
+) -> list[tuple[Any, ...]]:
+    """Rows that begin with their job, the latest. What a page has asked first is the same for minutes, and kept."""
+    asked = (partition.cluster_id, partition.name, *window.moments)
+    if only is None:
+        return list(build(*asked))
+    return [row for row in kept_queries.rows(build, *asked) if row[0] in only]
+
+
+def _stop(said: StopSaid, window: LaneWindow) -> LaneStop:
     """One that is not made yet is due now, or when its grace time is over."""
-    done = action.state in DONE and action.issued_at is not None
-    due = action.issued_at if done else action.not_before
+    done = said.state in DONE and said.issued_at is not None
+    due = said.issued_at if done else said.not_before
     at = window.now if due is None else int(due.timestamp())
     return LaneStop(
         at if done else max(at, window.now),
-        action.job_id,
-        action.run_start,
-        action.run_restarts,
-        action.kind,
+        said.job,
+        said.start,
+        said.restarts,
+        said.how,
         done,
-        action.plan_id,
-        action.plan.job_id,
-        action.plan.user,
+        said.plan,
+        said.served,
+        said.served_user,
     )
 
 
 def _checkpoints(partition: Partition, window: LaneWindow, only: Collection[str] | None) -> list[LaneSave]:
-    rows = Checkpoint.objects.filter(
-        cluster=partition.cluster_id,
-        plan__partition=partition.name,
-        acknowledged_at__range=window.moments,
-    ).order_by("-acknowledged_at")
-    if only is not None:
-        rows = rows.filter(job_id__in=only)
+    found = _marks(_checkpoint_rows, partition, window, only)
     return sorted(
-        LaneSave(
-            int(row.acknowledged_at.timestamp()),
-            row.job_id,
-            row.run_start,
-            row.run_restarts,
-            row.saved,
-            row.plan_id,
-        )
-        for row in rows[:MOST_MARKS]
-        if row.acknowledged_at is not None
+        LaneSave(int(at.timestamp()), job, start, restarts, what, plan)
+        for job, at, start, restarts, what, plan in found
     )
+
+
+def _checkpoint_rows(
+    cluster: int, partition: str, start: datetime, end: datetime
+) -> QuerySet[Checkpoint, Any]:
+    rows = Checkpoint.objects.filter(
+        cluster=cluster, plan__partition=partition, acknowledged_at__range=(start, end)
+    ).order_by("-acknowledged_at")
+    told = rows.values_list("job_id", "acknowledged_at", "run_start", "run_restarts", "saved", "plan_id")
+    return told[:MOST_MARKS]
 
 
 def usual_window(start: int | None = None, end: int | None = None) -> LaneWindow:

@@ -1,11 +1,13 @@
 """A long answer in pieces: it is one gzip file, and only what is new is compressed."""
 
 import gzip
+import zlib
+from collections.abc import Iterator
 
 import pytest
 
 from console.core import pieces
-from console.core.pieces import GzipPieces, cut
+from console.core.pieces import GzipPieces, compressed, cut
 
 
 def texts(first: int, last: int) -> list[bytes]:
@@ -35,6 +37,23 @@ def test_only_what_is_new_is_compressed(monkeypatch: pytest.MonkeyPatch) -> None
     assert done == [b"one", b"two", b"three", b"zero"]
     packer.compress([b"two"])
     assert done[4:] == [b"two"], "what was not in the last answer is not kept"
+
+
+def test_what_is_there_goes_out_before_the_rest_is_made() -> None:
+    made: list[bytes] = []
+
+    def parts() -> Iterator[bytes]:
+        for part in texts(0, 3):
+            made.append(part)
+            yield part
+
+    reader, told = zlib.decompressobj(zlib.MAX_WBITS | 16), compressed(parts())
+    first = next(told)
+    assert reader.decompress(first) == made[0]
+    assert len(made) == 1
+    rest = list(told)
+    assert gzip.decompress(b"".join([first, *rest])) == b"".join(texts(0, 3))
+    assert gzip.decompress(b"".join(compressed([]))) == b""
 
 
 def test_a_new_text_at_the_front_leaves_the_others_as_they_are() -> None:

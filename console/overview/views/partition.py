@@ -5,7 +5,8 @@ from types import MappingProxyType
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -13,7 +14,9 @@ from django.views.decorators.http import require_safe
 from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
 from console.cluster.models import Cluster, Job, JobPhase
-from console.core.htmx import render_page, unchanged
+from console.cluster.selectors import SeenNode, seen_nodes
+from console.core.htmx import unchanged
+from console.core.in_parts import render_in_parts
 from console.core.lazy import lazy
 from console.overview import joblists
 from console.overview.jobfilter import STATES, JobFilter, kept_parameters
@@ -29,8 +32,9 @@ from console.overview.takeable import takeable_jobs
 from console.overview.underway import under_way
 from console.overview.views.home import live_context, observed
 from console.partitions.models import Partition
+from console.partitions.selectors import policy_of
 from console.reports.immune import NOBODY, immune_parts
-from console.reports.seen import level_field
+from console.reports.seen import Seen, job_counts, level_field
 from console.reports.squares import SquareSource
 from console.steering.models import KeptPlace, Plan
 from scheduler.model.policy import Dispatch
@@ -55,7 +59,7 @@ PHASES = [(value, STATES[value][0]) for value in STATES if value != JobPhase.END
 
 
 @require_safe
-def partition_now(request: HttpRequest, name: str) -> HttpResponse:
+def partition_now(request: HttpRequest, name: str) -> HttpResponseBase:
     """The page, live: `?since=<version>` answers 204 while nothing has changed."""
     found = (row for row in listed_partitions(person(request)) if row.name == name and row.revision_id)
     partition = next(found, None)
@@ -66,9 +70,14 @@ def partition_now(request: HttpRequest, name: str) -> HttpResponse:
     nothing_new = unchanged(request, cluster.version, observed(cluster))
     if nothing_new:
         return nothing_new
-    [state] = partition_states(cluster, [partition])
-    context = live_context(cluster) | _page(request, partition, state)
-    return render_page(request, "overview/partition.html", context)
+    nodes = seen_nodes(cluster)
+    return render_in_parts(
+        request,
+        "overview/partition.html",
+        "partition-now",
+        top=live_context(cluster) | _top(request, partition, nodes),
+        rest=lambda: _rest(request, partition, nodes),
+    )
 
 
 def _kept(partition: Partition, state: PartitionState) -> list[KeptPlace]:
@@ -79,22 +88,33 @@ def _kept(partition: Partition, state: PartitionState) -> list[KeptPlace]:
     return list(rows.filter(refused=""))
 
 
-def _page(request: HttpRequest, partition: Partition, state: PartitionState) -> dict[str, Any]:
+def _top(request: HttpRequest, partition: Partition, nodes: list[SeenNode]) -> dict[str, Any]:
+    """What stands around the part that is live: the filters, and the lanes, which ask for their own data."""
+    return {
+        "partition": partition,
+        "policy": policy_of(partition),
+        "lane_nodes": [node for node in nodes if partition.name in node.partitions],
+        "tab": "now",
+        "may_see_policy": request.user.has_perm(Permission.POLICY_VIEW, partition),
+        "phases": PHASES,
+        "filter": JobFilter.read(request.GET),
+        "kept": kept_parameters(request.GET, *KEPT_PARAMETERS),
+    }
+
+
+def _rest(request: HttpRequest, partition: Partition, nodes: list[SeenNode]) -> dict[str, Any]:
+    """What is asked for again and again."""
+    seen = Seen(nodes, job_counts(partition.cluster, [partition.name]))
+    [state] = partition_states(partition.cluster, [partition], seen)
     going, more = under_way(state.plans)
     plans = Plan.objects.filter(cluster=partition.cluster_id, partition=partition.name)
     return {
-        "partition": partition,
-        "policy": state.policy,
         "state": state,
-        "tab": "now",
         "under_way": going,
         "more_under_way": more,
         "target": "partition-now",
-        "may_see_policy": request.user.has_perm(Permission.POLICY_VIEW, partition),
-        "phases": PHASES,
         "open_plans": {plan.pk: plan for plan in state.plans},
         "latest": plans[:LATEST_PLANS],
-        "kept": kept_parameters(request.GET, *KEPT_PARAMETERS),
         **_immune(partition, state),
         **_same_for_all(request, partition, state),
     }
@@ -131,7 +151,6 @@ def _same_for_all(request: HttpRequest, partition: Partition, state: PartitionSt
     ]
     return {
         "looks_like": f"{seen} {get_language()} {query.urlencode()}",
-        "filter": wanted,
         "nodes": lazy(_nodes, request, partition, state, kept, held),
         "waiting": lazy(
             joblists.read_list,
