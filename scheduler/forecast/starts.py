@@ -17,6 +17,7 @@ from scheduler.forecast.draws import TimeLine, drawn
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.history import Floats
 from scheduler.forecast.nodes_ahead import Nodes
+from scheduler.forecast.together import Alike, Strata
 
 MOST_DRAWS, FEWEST_DRAWS = 48, 12
 NEAR_S, NEAR_PART = 600.0, 6
@@ -30,12 +31,14 @@ class RunningShare:
     """A running job: by node (its number) what it holds there, and a forecast of what is left.
 
     `planned_s`: what the scheduler counts on, as a rule what its limit leaves; None: it knows what is drawn.
+    `alike`: with which others, running or waiting, it runs longer or shorter than forecast; None: with nobody.
     """
 
     nodes: tuple[int, ...]
     holds: tuple[int, ...]
     left: Forecast
     planned_s: float | None = None
+    alike: Alike | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class WaitingRequest:
 
     `after_s`: it starts no sooner, for example because it is to begin at a time. `planned_s`: for how long the
     scheduler counts on it, as a rule its limit; None: it knows what is drawn. `line`: where it stands in line, a
-    partition for example; the first of each that does not fit holds a reservation.
+    partition for example; the first of each that does not fit holds a reservation. `alike`: as of a running job.
     """
 
     id: str
@@ -55,6 +58,7 @@ class WaitingRequest:
     after_s: float = 0.0
     planned_s: float | None = None
     line: str = ""
+    alike: Alike | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +153,11 @@ class _Drawn:
         self, queue: Queue, trials: Sequence[TriedStart], turns: Sequence[int], draws: int, seed: int
     ) -> None:
         rng = np.random.default_rng(seed)
-        self.left = drawn([job.left for job in queue.running], draws, rng)
+        strata = Strata(draws, rng)
+        parts = strata.of([job.alike for job in queue.running])
+        self.left = drawn([job.left for job in queue.running], draws, rng, parts)
         self.left_chances = rng.random(self.left.shape)
-        runs, chances = _runs(queue, trials, draws, rng)
+        runs, chances = _runs(queue, trials, strata, rng)
         self.runs, self.chances = runs[turns], chances[turns]
         self.takes = np.array(turns, np.int64) < len(queue.waiting)
         past, other = PastJobs([ago for ago, _ in queue.past]), np.random.default_rng((seed, 1))
@@ -223,10 +229,11 @@ def _counted_on(planned: Iterable[float | None], drawn_s: Floats) -> Floats:
 
 
 def _runs(
-    queue: Queue, trials: Sequence[TriedStart], draws: int, rng: np.random.Generator
+    queue: Queue, trials: Sequence[TriedStart], strata: Strata, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """How long each runs in each draw, and its chance of being put on the moment before or after."""
-    runs = drawn([job.run for job in queue.waiting], draws, rng)
+    draws, parts = strata.count, strata.of([job.alike for job in queue.waiting])
+    runs = drawn([job.run for job in queue.waiting], draws, rng, parts)
     chances = rng.random(runs.shape)
     tried = drawn([trial.request.run for trial in trials], draws, rng)
     theirs = rng.random(tried.shape)
