@@ -31,7 +31,7 @@ from scheduler.forecast.starts import (
     forecast_starts,
     sure,
 )
-from scheduler.forecast.together import MOST_SEEN, SeenRun, Together, place_of
+from scheduler.forecast.together import MOST_SEEN, PlacedRun, Together, place_of
 from scheduler.simulate.policy_file import read_policy
 from scheduler.simulate.replay import replay
 from scheduler.simulate.room import indexes
@@ -127,7 +127,7 @@ class Week:
         self.running: dict[str, Run] = {}
         self.waiting: dict[str, Run] = {}
         self.whole: dict[str, Forecast] = {}
-        self._seen: deque[SeenRun] = deque(maxlen=MOST_SEEN)
+        self._seen: deque[PlacedRun] = deque(maxlen=MOST_SEEN)
         self._coming = [
             (moment, kind, number)
             for number, run in enumerate(runs)
@@ -195,7 +195,7 @@ class Week:
         """Where in its forecast it ended, if there was one."""
         if run.id in self.whole:
             place = place_of(self.whole[run.id], run.end - run.start, run.facts.limit_s)
-            self._seen.append(SeenRun(run.kind, run.facts.submit, run.end, place))
+            self._seen.append(PlacedRun(run.kind, run.facts.submit, run.end, place))
 
     def _remember(self, run: Run, run_s: float) -> None:
         planned = self._whole(run, limits=True).p50

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.starts import Queue, RunningShare, WaitingRequest, forecast_starts, sure
-from scheduler.forecast.together import USUAL, Alike
+from scheduler.forecast.together import USUAL, Bond
 
 GPUS, CPUS = 8, 64
 DAY_S = 86_400
@@ -50,8 +50,8 @@ def made(nodes: int, running: int, waiting: int, seed: int = 1) -> Queue:
     return Queue([tuple(each) for each in free], shares, asked, past=past)
 
 
-def _alike(number: int) -> Alike:
-    return Alike(number % KINDS, USUAL)
+def _alike(number: int) -> Bond:
+    return Bond(number % KINDS, USUAL)
 
 
 def _forecast(chance: random.Random) -> Forecast:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from console.cluster.models import Cluster
 from console.forecasts.models import JobForecast
 from scheduler.forecast.facts import Forecast
-from scheduler.forecast.together import MOST_SEEN, Alike, SeenRun, Together, place_of
+from scheduler.forecast.together import MOST_SEEN, Bond, PlacedRun, Together, place_of
 
 KIND = ("user", "limit_s", "nodes", "cpus", "gpus")
 """Of one user, with the same limit and request."""
@@ -22,7 +22,7 @@ class AlikeJobs:
     kinds: Mapping[str, Hashable] = field(default_factory=dict)
     together: Together = field(default_factory=Together)
 
-    def of(self, job_id: str) -> Alike | None:
+    def of(self, job_id: str) -> Bond | None:
         """With whom a job goes together; None where nothing was forecast of it."""
         kind = self.kinds.get(job_id)
         return None if kind is None else self.together.of(kind)
@@ -54,7 +54,7 @@ class _Over(NamedTuple):
     inner: Sequence[float]
 
     @property
-    def seen(self) -> SeenRun:
+    def seen(self) -> PlacedRun:
         said = Forecast(self.p10, self.p50, self.p90, self.low, self.high, tuple(self.inner))
         place = place_of(said, self.ran_s, self.limit_s)
-        return SeenRun(self.kind, self.submit, self.ended_at.timestamp(), place)
+        return PlacedRun(self.kind, self.submit, self.ended_at.timestamp(), place)

@@ -17,7 +17,7 @@ from scheduler.forecast.draws import TimeLine, drawn
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.history import Floats
 from scheduler.forecast.nodes_ahead import Nodes
-from scheduler.forecast.together import Alike, Strata
+from scheduler.forecast.together import Bond, Strata
 
 MOST_DRAWS, FEWEST_DRAWS = 48, 12
 NEAR_S, NEAR_PART = 600.0, 6
@@ -38,7 +38,7 @@ class RunningShare:
     holds: tuple[int, ...]
     left: Forecast
     planned_s: float | None = None
-    alike: Alike | None = None
+    alike: Bond | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class WaitingRequest:
     after_s: float = 0.0
     planned_s: float | None = None
     line: str = ""
-    alike: Alike | None = None
+    alike: Bond | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ EDGE = 0.02
 _NORMAL = NormalDist()
 
 
-class Alike(NamedTuple):
+class Bond(NamedTuple):
     """`kind`: the same of jobs that go together; `strength`: how much so, from 0 to 1."""
 
     kind: Hashable
@@ -41,7 +41,7 @@ class Alike(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SeenRun:
+class PlacedRun:
     """A run that is over. `place`: where in its forecast it ended, as a normal score (`place_of`); times in seconds."""
 
     kind: Hashable
@@ -84,9 +84,9 @@ class Together:
     kinds: dict[Hashable, float] = field(default_factory=dict)
 
     @classmethod
-    def learned(cls, runs: Iterable[SeenRun]) -> Self:
+    def learned(cls, runs: Iterable[PlacedRun]) -> Self:
         """From runs that are over, in any order. What comes of one kind, however much, says little of the others."""
-        last: dict[Hashable, SeenRun] = {}
+        last: dict[Hashable, PlacedRun] = {}
         found: dict[Hashable, _Pairs] = {}
         for run in sorted(runs, key=attrgetter("submit", "end", "place")):
             before = last.get(run.kind)
@@ -101,9 +101,9 @@ class Together:
         usual = every.strength(USUAL, BEFORE_ALL)
         return cls(usual, {kind: pairs.strength(usual, BEFORE_OWN) for kind, pairs in found.items()})
 
-    def of(self, kind: Hashable) -> Alike:
+    def of(self, kind: Hashable) -> Bond:
         """For those who draw."""
-        return Alike(kind, self.kinds.get(kind, self.usual))
+        return Bond(kind, self.kinds.get(kind, self.usual))
 
 
 class Strata:
@@ -117,7 +117,7 @@ class Strata:
         self._rows: dict[Hashable, int] = {}
         self._common: Floats = np.zeros((0, count))
 
-    def of(self, jobs: Sequence[Alike | None]) -> Places:
+    def of(self, jobs: Sequence[Bond | None]) -> Places:
         """(jobs, count). None: nobody is like it."""
         rows = [0 if job is None else self._rows.setdefault(job.kind, len(self._rows)) for job in jobs]
         new = max(1, len(self._rows)) - len(self._common)

@@ -9,7 +9,7 @@ import pytest
 from scheduler.forecast.draws import drawn
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.starts import Queue, RunningShare, WaitingRequest, forecast_starts
-from scheduler.forecast.together import BEFORE_OWN, MOST, USUAL, Alike, SeenRun, Strata, Together, place_of
+from scheduler.forecast.together import BEFORE_OWN, MOST, USUAL, Bond, PlacedRun, Strata, Together, place_of
 
 WIDE = Forecast(400, 1000, 3000, 200, 6000)
 KNOWN = Forecast(400, 1000, 3000, 200, 6000, (600, 700, 850, 1000, 1300, 1700, 2200))
@@ -36,7 +36,7 @@ def test_of_a_run_that_was_known_exactly_a_place_says_nothing_unless_it_was_wron
     assert [place_of(exact, ran_s, None) for ran_s in (59, 61)] == [pytest.approx(-late), pytest.approx(late)]
 
 
-def runs(strength: float, kinds: int, each: int, seed: int = 0) -> list[SeenRun]:
+def runs(strength: float, kinds: int, each: int, seed: int = 0) -> list[PlacedRun]:
     """Bursts: of each kind so many at once, which go together so strongly."""
     chance = random.Random(seed)
     made = []
@@ -44,7 +44,7 @@ def runs(strength: float, kinds: int, each: int, seed: int = 0) -> list[SeenRun]
         common = chance.gauss(0, 1)
         for number in range(each):
             place = strength**0.5 * common + (1 - strength) ** 0.5 * chance.gauss(0, 1)
-            made.append(SeenRun(kind, 1000 * kind + number, 1000 * kind + 500, place))
+            made.append(PlacedRun(kind, 1000 * kind + number, 1000 * kind + 500, place))
     return made
 
 
@@ -54,11 +54,11 @@ def test_how_much_jobs_go_together_is_learned_from_many_bursts(strength: float) 
 
 
 def test_while_nothing_is_seen_what_is_usual_elsewhere_counts() -> None:
-    assert Together.learned([]).of("any") == Alike("any", USUAL)
+    assert Together.learned([]).of("any") == Bond("any", USUAL)
 
 
 def test_one_kind_however_many_its_runs_says_little_of_the_others_and_all_of_itself() -> None:
-    failing = [SeenRun("burst", number, 9999, -1.5) for number in range(1000)]
+    failing = [PlacedRun("burst", number, 9999, -1.5) for number in range(1000)]
     learned = Together.learned(failing)
     assert learned.of("burst").strength == MOST
     assert USUAL < learned.of("other").strength < USUAL + (1 - USUAL) * BEFORE_OWN / (50 + BEFORE_OWN) + 0.01
@@ -66,8 +66,8 @@ def test_one_kind_however_many_its_runs_says_little_of_the_others_and_all_of_its
 
 def test_jobs_one_after_the_other_say_nothing_of_jobs_at_one_time() -> None:
     """The forecast of the second knows how the first ended."""
-    assert Together.learned([SeenRun("a", 100 * n, 100 * n + 100, -1.5) for n in range(50)]) == Together()
-    assert Together.learned([SeenRun("a", 100 * n, 100 * n + 101, -1.5) for n in range(50)]) != Together()
+    assert Together.learned([PlacedRun("a", 100 * n, 100 * n + 100, -1.5) for n in range(50)]) == Together()
+    assert Together.learned([PlacedRun("a", 100 * n, 100 * n + 101, -1.5) for n in range(50)]) != Together()
 
 
 def test_what_is_learned_does_not_depend_on_the_order_of_telling() -> None:
@@ -76,7 +76,7 @@ def test_what_is_learned_does_not_depend_on_the_order_of_telling() -> None:
 
 
 def test_jobs_alike_take_like_parts_of_their_distributions_and_each_takes_all_of_them() -> None:
-    ann, bob = Alike("ann", 0.8), Alike("bob", 0.3)
+    ann, bob = Bond("ann", 0.8), Bond("bob", 0.3)
     strata = Strata(400, np.random.default_rng(0))
     parts = np.concatenate([strata.of([ann] * 15 + [bob] * 15), strata.of([None] * 15 + [ann] * 15)])
     assert (np.sort(parts, axis=1) == np.arange(400)).all()
@@ -93,14 +93,14 @@ def test_jobs_alike_take_like_parts_of_their_distributions_and_each_takes_all_of
 
 def test_draws_keep_what_each_forecast_promises_whoever_is_alike() -> None:
     strata = Strata(1000, np.random.default_rng(0))
-    values = drawn([WIDE] * 3, 1000, np.random.default_rng(0), strata.of([Alike("a", 0.9)] * 3))
+    values = drawn([WIDE] * 3, 1000, np.random.default_rng(0), strata.of([Bond("a", 0.9)] * 3))
     for row in values:
         assert np.quantile(row, [0.05, 0.1, 0.5, 0.9, 0.95]).tolist() == [
             pytest.approx(value, rel=0.02) for value in (200, 400, 1000, 3000, 6000)
         ]
 
 
-def interval(alike: Alike | None) -> tuple[float, float]:
+def interval(alike: Bond | None) -> tuple[float, float]:
     """Of a job behind twelve others, one after the other on one node."""
     running = [RunningShare((0,), (1,), WIDE, 1e5, alike)]
     waiting = [WaitingRequest(str(n), 1, (1,), WIDE, planned_s=1e5, line="a", alike=alike) for n in range(12)]
@@ -110,5 +110,5 @@ def interval(alike: Alike | None) -> tuple[float, float]:
 
 
 def test_the_interval_behind_a_burst_is_as_wide_as_a_burst_that_fails_or_runs_long() -> None:
-    (low, high), (least, most) = interval(None), interval(Alike("burst", 0.9))
+    (low, high), (least, most) = interval(None), interval(Bond("burst", 0.9))
     assert least < 0.6 * low and most > 1.5 * high

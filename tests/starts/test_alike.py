@@ -9,7 +9,7 @@ from console.core import clock
 from console.forecasts.models import JobForecast
 from console.starts.alike import who_is_alike
 from console.starts.play import read_play
-from scheduler.forecast.together import USUAL, Alike
+from scheduler.forecast.together import USUAL, Bond
 from tests.starts.test_expecting import now, sure_end, watched
 from tests.steering.conftest import Sim
 
@@ -63,7 +63,7 @@ def test_nothing_is_learned_of_what_says_nothing(sim: Sim, changed: dict[str, An
             row.save()
     else:
         JobForecast.objects.update(**changed)
-    assert who_is_alike(sim.cluster).together.of(ANN) == Alike(ANN, USUAL)
+    assert who_is_alike(sim.cluster).together.of(ANN) == Bond(ANN, USUAL)
 
 
 def test_two_queries_tell_it(sim: Sim, django_assert_num_queries: Any) -> None:
