@@ -19,11 +19,14 @@ from scheduler.forecast.history import Floats
 from scheduler.forecast.nodes_ahead import Nodes
 from scheduler.forecast.together import Bond, Strata
 
-MOST_DRAWS, FEWEST_DRAWS = 48, 12
+MOST_DRAWS, USUAL_DRAWS, FEWEST_DRAWS = 96, 48, 12
 NEAR_S, NEAR_PART = 600.0, 6
 """Draws are near each other that are ten minutes apart, or a sixth of what half of them lie within."""
 JOBS_PLAYED = 26_000
 """Waiting jobs and a tenth of the running ones × draws; of long queues fewer draws are played."""
+FEW_PLAYED = 2900
+"""More than the usual draws are played while it stays within this: of few draws the likeliest start is itself a matter
+of chance, and each takes longer on the finer line of time that short queues have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +137,7 @@ def forecast_with_trials(
     played = len(requests) + len(queue.running) // 10
     # What is tried changes no moment of those who wait.
     line = line or TimeLine.for_jobs(played - len(trials))
-    draws = draws or max(FEWEST_DRAWS, min(MOST_DRAWS, JOBS_PLAYED // max(1, played)))
+    draws = draws or _draws_for(max(1, played))
     turns = _in_turn(queue, trials)
     starts, where = _played(
         queue, [requests[row] for row in turns], draws, line, _Drawn(queue, trials, turns, draws, seed)
@@ -144,6 +147,11 @@ def forecast_with_trials(
         said[row] = _said(requests[row].id, starts[turn], where[turn])
     found = [each for each in said if each is not None]
     return found[: len(queue.waiting)], found[len(queue.waiting) :]
+
+
+def _draws_for(played: int) -> int:
+    usual = max(FEWEST_DRAWS, min(USUAL_DRAWS, JOBS_PLAYED // played))
+    return max(usual, min(MOST_DRAWS, FEW_PLAYED // played))
 
 
 class _Drawn:
