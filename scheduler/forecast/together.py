@@ -109,20 +109,24 @@ class Together:
 class Strata:
     """Which part of its distribution a job takes in each draw: over all draws it takes every part once.
 
-    Jobs that are alike take like parts in a draw: where one runs longer than its middle the others are likely to.
+    In as many draws as their bond is strong all jobs of a kind take like parts, as a burst that fails or runs long as a
+    whole; in the others each goes its own way. So of weak bonds the likeliest start stays what it is without them.
     """
 
     def __init__(self, count: int, rng: np.random.Generator) -> None:
         self.count, self._rng = count, rng
         self._rows: dict[Hashable, int] = {}
         self._common: Floats = np.zeros((0, count))
+        self._turns: Floats = np.zeros((0, count))
 
     def of(self, jobs: Sequence[Bond | None]) -> Places:
         """(jobs, count). None: nobody is like it."""
         rows = [0 if job is None else self._rows.setdefault(job.kind, len(self._rows)) for job in jobs]
-        new = max(1, len(self._rows)) - len(self._common)
-        self._common = np.concatenate([self._common, self._rng.normal(size=(max(0, new), self.count))])
+        new = max(0, max(1, len(self._rows)) - len(self._common))
+        self._common = np.concatenate([self._common, self._rng.normal(size=(new, self.count))])
+        turns = self._rng.permuted(np.tile((np.arange(self.count) + 0.5) / self.count, (new, 1)), axis=1)
+        self._turns = np.concatenate([self._turns, turns])
         strengths = np.array([0.0 if job is None else job.strength for job in jobs])[:, None]
         own = self._rng.normal(size=(len(jobs), self.count))
-        scores = np.sqrt(strengths) * self._common[rows] + np.sqrt(1 - strengths) * own
+        scores = np.where(self._turns[rows] < strengths, self._common[rows], own)
         return np.asarray(scores.argsort(axis=1).argsort(axis=1), np.int64)
