@@ -15,7 +15,7 @@ import heapq
 import json
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, median
@@ -31,6 +31,7 @@ from scheduler.forecast.starts import (
     forecast_starts,
     sure,
 )
+from scheduler.forecast.together import MOST_SEEN, PlacedRun, Together, place_of
 from scheduler.simulate.policy_file import read_policy
 from scheduler.simulate.replay import replay
 from scheduler.simulate.room import indexes
@@ -63,6 +64,11 @@ class Run:
     @property
     def id(self) -> str:
         return self.task.work.row.id
+
+    @property
+    def kind(self) -> Hashable:
+        """The same of jobs of one owner with the same limit and request."""
+        return self.facts.owner, self.facts.limit_s, self.facts.size
 
     @property
     def ended(self) -> EndedJob:
@@ -121,6 +127,7 @@ class Week:
         self.running: dict[str, Run] = {}
         self.waiting: dict[str, Run] = {}
         self.whole: dict[str, Forecast] = {}
+        self._seen: deque[PlacedRun] = deque(maxlen=MOST_SEEN)
         self._coming = [
             (moment, kind, number)
             for number, run in enumerate(runs)
@@ -144,6 +151,7 @@ class Week:
             if kind == 0:
                 self.running.pop(run.id)
                 self.model.ended(run.ended)
+                self._see(run)
                 self._remember(run, run.end - run.start)
             elif kind == 1:
                 self.waiting[run.id] = run
@@ -159,17 +167,18 @@ class Week:
     def queue(self, *, limits: bool) -> Queue:
         """What is played: with the model's run times, or with the users' limits."""
         free = [list(self._vector(self.machines.per_node)) for _ in range(self.machines.nodes)]
-        shares = []
+        shares, together = [], Together.learned(self._seen)
         for run in self.running.values():
             holds = self._vector(run.task.work.amounts)
             for node in run.nodes:
                 free[node] = [has - held for has, held in zip(free[node], holds, strict=True)]
             left = self._left(run, limits=limits)
-            shares.append(RunningShare(run.nodes, holds, left, self._left(run, limits=True).p50))
+            planned = self._left(run, limits=True).p50
+            shares.append(RunningShare(run.nodes, holds, left, planned, together.of(run.kind)))
         waiting = [
             WaitingRequest(
                 run.id, run.task.work.nodes, self._vector(run.task.work.amounts), self._whole(run, limits=limits),
-                planned_s=self._whole(run, limits=True).p50,
+                planned_s=self._whole(run, limits=True).p50, alike=together.of(run.kind),
             )
             for run in self.waiting.values()
         ]  # fmt: skip
@@ -181,6 +190,12 @@ class Week:
             self._came.popleft()
         came = sorted(self._came, key=lambda run: run.task.work.submit)
         return [(self.now - run.task.work.submit, self._asked[run.id]) for run in came]
+
+    def _see(self, run: Run) -> None:
+        """Where in its forecast it ended, if there was one."""
+        if run.id in self.whole:
+            place = place_of(self.whole[run.id], run.end - run.start, run.facts.limit_s)
+            self._seen.append(PlacedRun(run.kind, run.facts.submit, run.end, place))
 
     def _remember(self, run: Run, run_s: float) -> None:
         planned = self._whole(run, limits=True).p50

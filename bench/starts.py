@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.starts import Queue, RunningShare, WaitingRequest, forecast_starts, sure
+from scheduler.forecast.together import USUAL, Bond
 
 GPUS, CPUS = 8, 64
 DAY_S = 86_400
@@ -18,6 +19,8 @@ PAST_EVERY_S = 121
 """One job after the other came so much later, for a week."""
 SHAPES = ((1, 1), (1, 2), (1, 4), (1, 8), (2, 8), (4, 8), (8, 8), (16, 8))
 """Nodes, and GPUs on each."""
+KINDS = 200
+"""Of jobs that run longer or shorter together."""
 
 
 def made(nodes: int, running: int, waiting: int, seed: int = 1) -> Queue:
@@ -34,15 +37,21 @@ def made(nodes: int, running: int, waiting: int, seed: int = 1) -> Queue:
         free[node][0] -= 8 * gpus
         free[node][1] -= gpus
         left = _forecast(chance)
-        shares.append(RunningShare((node,), (8 * gpus, gpus), left, 2 * left.high))
+        shares.append(RunningShare((node,), (8 * gpus, gpus), left, 2 * left.high, _alike(number)))
     asked = [
-        WaitingRequest(str(number), many, (8 * gpus, gpus), _forecast(chance), planned_s=DAY_S)
+        WaitingRequest(
+            str(number), many, (8 * gpus, gpus), _forecast(chance), planned_s=DAY_S, alike=_alike(number)
+        )
         for number in range(waiting)
         for many, gpus in [chance.choice(SHAPES)]
     ]
     past = [(float(ago), chance.choice(asked)) for ago in range(7 * DAY_S, 0, -PAST_EVERY_S)]
     past = [(ago, replace(job, run=sure(job.run.p50))) for ago, job in past]
     return Queue([tuple(each) for each in free], shares, asked, past=past)
+
+
+def _alike(number: int) -> Bond:
+    return Bond(number % KINDS, USUAL)
 
 
 def _forecast(chance: random.Random) -> Forecast:

@@ -1,12 +1,13 @@
 """How long running jobs still run, as forecasts and limits say."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from console.cluster.models import Cluster, JobPhase
 from console.core import clock
 from console.forecasts.models import JobForecast
+from console.starts.alike import AlikeJobs
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.starts import sure
 
@@ -58,11 +59,15 @@ class SaidOfRun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunsLeft:
-    """`now`: the cluster's clock. `forecasts`: by job. `leaving`: jobs that stop for somebody."""
+    """`now`: the cluster's clock. `forecasts`: by job. `leaving`: jobs that stop for somebody.
+
+    `alike`: who runs longer or shorter than forecast together; nobody, unless whoever asks has read it.
+    """
 
     now: int
     forecasts: Mapping[str, SaidOfRun]
     leaving: frozenset[str] = frozenset()
+    alike: AlikeJobs = field(default_factory=AlikeJobs)
 
     def of(self, job: Lasting) -> Forecast:
         """How long a running job still runs."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from console.cluster.models import Cluster, Job, JobPhase, Node
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
+from console.starts.alike import who_is_alike
 from console.starts.came import ran_s, who_came
 from console.starts.left import UNLIMITED_S, RunsLeft, runs_left
 from console.starts.models import StartQuestion
@@ -49,7 +50,7 @@ def read_play(cluster: Cluster, questions: Sequence[StartQuestion] = ()) -> Play
         .only("job_id", "placement", "victims", "tasks")
     )  # fmt: skip
     leaving = frozenset(str(victim["job"]) for plan in plans for victim in plan.victims)
-    reading = runs_left(cluster, leaving)
+    reading = replace(runs_left(cluster, leaving), alike=who_is_alike(cluster))
     nodes = [_played(node) for node in Node.objects.filter(cluster=cluster, up=True)]
     jobs = Job.objects.filter(cluster=cluster).exclude(phase=JobPhase.ENDED)
     waiting, hopeless = _waiting(jobs_in_line(cluster), nodes)
@@ -86,6 +87,7 @@ def _waits(
         _request(job.job_id, want, reading.whole(job), resources),
         planned_s=reading.planned_whole(job, managed=job.partition in managed),
         line=job.partition,
+        alike=reading.alike.of(job.job_id),
     )
 
 
@@ -179,8 +181,9 @@ def _shares(
             together.setdefault(_vector(amounts, resources), []).append(numbers[name])
     left = reading.of(job) if together else sure(1)
     planned = reading.planned_left(job, managed=job.partition in managed) if together else 1
+    alike = reading.alike.of(job.job_id)
     return [
-        (job.job_id, RunningShare(tuple(places), holds, left, planned))
+        (job.job_id, RunningShare(tuple(places), holds, left, planned, alike))
         for holds, places in sorted(together.items())
     ]
 

@@ -23,22 +23,28 @@ SOON_S = (5.0, 20.0)
 Places = NDArray[np.int64]
 
 
-def drawn(forecasts: Sequence[Forecast], count: int, rng: np.random.Generator) -> Floats:
-    """(forecasts, count): run times in seconds. Each forecast gives one of every 1 / count of its distribution."""
+def drawn(
+    forecasts: Sequence[Forecast], count: int, rng: np.random.Generator, strata: Places | None = None
+) -> Floats:
+    """(forecasts, count): run times in seconds. Each forecast gives one of every 1 / count of its distribution.
+
+    `strata`: which of them in each draw; None: in any order, whatever the others give.
+    """
     if not forecasts:
         return np.zeros((0, count))
-    strata = rng.permuted(np.tile(np.arange(count), (len(forecasts), 1)), axis=1)
+    if strata is None:
+        strata = rng.permuted(np.tile(np.arange(count), (len(forecasts), 1)), axis=1)
     chances = (strata + rng.random(strata.shape)) / count
-    marks = np.log(np.clip([_marks(each) for each in forecasts], 1, MOST_S))
+    known = np.log(np.clip([marks(each) for each in forecasts], 1, MOST_S))
     values = np.zeros_like(chances)
     for number, (low, high) in enumerate(pairwise(LEVELS)):
         part = np.clip((chances - low) / (high - low), 0, 1)
-        values += part * (marks[:, number + 1] - marks[:, number])[:, None]
+        values += part * (known[:, number + 1] - known[:, number])[:, None]
     # Whole seconds: rounding keeps equal forecasts equal.
-    return np.asarray(np.rint(np.exp(values + marks[:, :1])))
+    return np.asarray(np.rint(np.exp(values + known[:, :1])))
 
 
-def _marks(forecast: Forecast) -> tuple[float, ...]:
+def marks(forecast: Forecast) -> tuple[float, ...]:
     """The run times at `LEVELS`, in order."""
     low, high = forecast.low, forecast.high
     beyond = 1.0 if low == high else BEYOND

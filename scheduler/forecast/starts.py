@@ -17,12 +17,16 @@ from scheduler.forecast.draws import TimeLine, drawn
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.history import Floats
 from scheduler.forecast.nodes_ahead import Nodes
+from scheduler.forecast.together import Bond, Strata
 
-MOST_DRAWS, FEWEST_DRAWS = 48, 12
+MOST_DRAWS, USUAL_DRAWS, FEWEST_DRAWS = 96, 48, 12
 NEAR_S, NEAR_PART = 600.0, 6
 """Draws are near each other that are ten minutes apart, or a sixth of what half of them lie within."""
 JOBS_PLAYED = 26_000
 """Waiting jobs and a tenth of the running ones × draws; of long queues fewer draws are played."""
+FEW_PLAYED = 2900
+"""More than the usual draws are played while it stays within this: of few draws the likeliest start is itself a matter
+of chance, and each takes longer on the finer line of time that short queues have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +34,14 @@ class RunningShare:
     """A running job: by node (its number) what it holds there, and a forecast of what is left.
 
     `planned_s`: what the scheduler counts on, as a rule what its limit leaves; None: it knows what is drawn.
+    `alike`: with which others, running or waiting, it runs longer or shorter than forecast; None: with nobody.
     """
 
     nodes: tuple[int, ...]
     holds: tuple[int, ...]
     left: Forecast
     planned_s: float | None = None
+    alike: Bond | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,7 @@ class WaitingRequest:
 
     `after_s`: it starts no sooner, for example because it is to begin at a time. `planned_s`: for how long the
     scheduler counts on it, as a rule its limit; None: it knows what is drawn. `line`: where it stands in line, a
-    partition for example; the first of each that does not fit holds a reservation.
+    partition for example; the first of each that does not fit holds a reservation. `alike`: as of a running job.
     """
 
     id: str
@@ -55,6 +61,7 @@ class WaitingRequest:
     after_s: float = 0.0
     planned_s: float | None = None
     line: str = ""
+    alike: Bond | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +137,7 @@ def forecast_with_trials(
     played = len(requests) + len(queue.running) // 10
     # What is tried changes no moment of those who wait.
     line = line or TimeLine.for_jobs(played - len(trials))
-    draws = draws or max(FEWEST_DRAWS, min(MOST_DRAWS, JOBS_PLAYED // max(1, played)))
+    draws = draws or _draws_for(max(1, played))
     turns = _in_turn(queue, trials)
     starts, where = _played(
         queue, [requests[row] for row in turns], draws, line, _Drawn(queue, trials, turns, draws, seed)
@@ -142,6 +149,11 @@ def forecast_with_trials(
     return found[: len(queue.waiting)], found[len(queue.waiting) :]
 
 
+def _draws_for(played: int) -> int:
+    usual = max(FEWEST_DRAWS, min(USUAL_DRAWS, JOBS_PLAYED // played))
+    return max(usual, min(MOST_DRAWS, FEW_PLAYED // played))
+
+
 class _Drawn:
     """All that is left to chance: (jobs, draws). RequestRows stand in their turn."""
 
@@ -149,9 +161,11 @@ class _Drawn:
         self, queue: Queue, trials: Sequence[TriedStart], turns: Sequence[int], draws: int, seed: int
     ) -> None:
         rng = np.random.default_rng(seed)
-        self.left = drawn([job.left for job in queue.running], draws, rng)
+        strata = Strata(draws, rng)
+        parts = strata.of([job.alike for job in queue.running])
+        self.left = drawn([job.left for job in queue.running], draws, rng, parts)
         self.left_chances = rng.random(self.left.shape)
-        runs, chances = _runs(queue, trials, draws, rng)
+        runs, chances = _runs(queue, trials, strata, rng)
         self.runs, self.chances = runs[turns], chances[turns]
         self.takes = np.array(turns, np.int64) < len(queue.waiting)
         past, other = PastJobs([ago for ago, _ in queue.past]), np.random.default_rng((seed, 1))
@@ -223,10 +237,11 @@ def _counted_on(planned: Iterable[float | None], drawn_s: Floats) -> Floats:
 
 
 def _runs(
-    queue: Queue, trials: Sequence[TriedStart], draws: int, rng: np.random.Generator
+    queue: Queue, trials: Sequence[TriedStart], strata: Strata, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """How long each runs in each draw, and its chance of being put on the moment before or after."""
-    runs = drawn([job.run for job in queue.waiting], draws, rng)
+    draws, parts = strata.count, strata.of([job.alike for job in queue.waiting])
+    runs = drawn([job.run for job in queue.waiting], draws, rng, parts)
     chances = rng.random(runs.shape)
     tried = drawn([trial.request.run for trial in trials], draws, rng)
     theirs = rng.random(tried.shape)

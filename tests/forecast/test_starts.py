@@ -204,6 +204,12 @@ def test_the_interval_follows_what_is_not_known_and_names_nodes() -> None:
     assert forecast_starts(queue, draws=40, seed=1) != [here, later]
 
 
+@pytest.mark.parametrize(("waiting", "draws"), [(1, 96), (40, 72), (100, 48)])
+def test_the_shorter_the_queue_the_more_draws_are_played(waiting: int, draws: int) -> None:
+    queue = Queue([(1,)] * waiting, [], [request(str(number)) for number in range(waiting)])
+    assert len(forecast_starts(queue)[0].draws) == draws
+
+
 def test_draws_keep_what_the_forecast_promises() -> None:
     values = np.sort(drawn([WIDE], 1000, np.random.default_rng(0))[0])
     assert np.quantile(values, [0.05, 0.1, 0.5, 0.9, 0.95]).tolist() == [
