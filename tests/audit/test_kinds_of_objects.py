@@ -17,7 +17,7 @@ def types_of_subjects() -> Iterator[str]:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Subject":
                 given = [each.value for each in node.keywords if each.arg == "type"] or node.args[:1]
-                yield from (each.value for each in given if isinstance(each, ast.Constant))
+                yield from (str(each.value) for each in given if isinstance(each, ast.Constant))
 
 
 def test_every_kind_of_object_has_words() -> None:

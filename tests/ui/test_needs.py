@@ -100,8 +100,12 @@ def test_a_proposed_project_needs_who_decides_and_whoever_proposed_it(
 def test_who_asked_is_told_of_a_no_for_some_days_or_until_it_is_asked_again(
     calm: House, signed_in: SignedIn
 ) -> None:
-    decided = {"state": RequestState.REJECTED, "decided_by": "ada", "decision_reason": "Not <b>now</b>"}
-    decided["decided_at"] = timezone.now()
+    decided = {
+        "state": RequestState.REJECTED,
+        "decided_by": "ada",
+        "decided_at": timezone.now(),
+        "decision_reason": "Not <b>now</b>",
+    }
     asked, made = needed.asked(calm.cluster), needed.proposed(calm.cluster)
     for row in (asked, made):
         type(row).objects.filter(pk=row.pk).update(**decided)
