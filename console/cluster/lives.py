@@ -56,10 +56,11 @@ def runs_of(cluster: Cluster, job_id: str, since: int) -> list[JobRun]:
     return list(runs.order_by("-restarts", "-start")[:MOST_RUNS])[::-1]
 
 
-def of_earlier_job(cluster: Cluster, begun: str) -> Exists:
+def of_earlier_job(cluster: Cluster | int, begun: str) -> Exists:
     """Whether what a row tells is of an earlier job of the number that a later one has by now.
 
-    `begun`: the row's field with a moment of its job's life, epoch seconds of Slurm's clock; empty: not known, so no.
+    `cluster`: itself, or its key. `begun`: the row's field with a moment of its job's life, epoch seconds of Slurm's
+    clock; empty: not known, so no.
     """
     later = Job.objects.filter(cluster=cluster, job_id=OuterRef("job_id"), first_submit__gt=OuterRef(begun))
     return Exists(later)

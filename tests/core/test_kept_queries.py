@@ -1,19 +1,25 @@
 """A query whose SQL is kept answers with what the database has now, to each thread on its own connection."""
 
+from datetime import UTC, datetime, timedelta
 from threading import Thread
 from typing import Any
 
 import pytest
 from django.db import connection, connections
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.test.utils import CaptureQueriesContext
 
 from console.accounts.models import User
 from console.cluster.models import Cluster
 from console.core import kept_queries
+from console.core.kept_queries import AskedMoment
 from console.partitions.models import Partition
+from console.steering.models import Plan
 from console.steering.selectors import numbers_to_decide
 from tests import factories
+
+HOUR = timedelta(hours=1)
+NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
 
 
 def named(name: str) -> QuerySet[Cluster]:
@@ -30,6 +36,16 @@ def both_names(first: str, second: str) -> QuerySet[Cluster, tuple[Any, ...]]:
 
 def with_clusters() -> QuerySet[Partition]:
     return Partition.objects.select_related("cluster")
+
+
+def ended_with_a_job(
+    cluster: int, since: AskedMoment, until: AskedMoment
+) -> QuerySet[Plan, tuple[int, datetime | None]]:
+    """One moment inside of another query and one outside; who asks names them in any order."""
+    early = Plan.objects.filter(pk=OuterRef("pk"), ended_at__lt=until)
+    return Plan.objects.filter(Exists(early), cluster=cluster, ended_at__gte=since).values_list(
+        "pk", "ended_at"
+    )
 
 
 @pytest.mark.django_db
@@ -59,6 +75,26 @@ def test_rows_have_what_was_joined_to_them() -> None:
     with CaptureQueriesContext(connection) as asked:
         assert [row.cluster.name for row in kept_queries.rows(with_clusters)] == [partition.cluster.name]
     assert len(asked) == 1
+
+
+@pytest.mark.django_db
+def test_each_moment_is_put_where_it_belongs_whenever_it_is_asked() -> None:
+    cluster = factories.make_cluster()
+    cycle = factories.make_cycle(cluster, 1)
+    old = factories.make_plan(cycle, "7", ended_at=NOW - 3 * HOUR)
+    new = factories.make_plan(cycle, "8", ended_at=NOW - HOUR)
+
+    def asked(since: datetime, until: datetime) -> list[int]:
+        with CaptureQueriesContext(connection) as queries:
+            found = kept_queries.rows(ended_with_a_job, cluster.pk, until=until, since=since)
+        assert len(queries) == 1
+        return sorted(pk for pk, _ in found)
+
+    assert asked(NOW - 2 * HOUR, NOW) == [new.pk]
+    assert asked(NOW - 4 * HOUR, NOW) == [old.pk, new.pk]
+    assert asked(NOW - 4 * HOUR, NOW - 2 * HOUR) == [old.pk]
+    assert asked(NOW - 2 * HOUR, NOW) == [new.pk]
+    assert kept_queries.rows(ended_with_a_job, cluster.pk + 1, since=NOW - 4 * HOUR, until=NOW) == []
 
 
 @pytest.mark.django_db(transaction=True)

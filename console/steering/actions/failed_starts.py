@@ -11,9 +11,12 @@
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
+from django.db.models import QuerySet
+
 from console.cluster.models import Cluster
 from console.cluster.models import Job as Row
-from console.core import clock
+from console.core import clock, kept_queries
+from console.core.kept_queries import AskedMoment
 from console.steering.models import (
     OPEN_STATES,
     STOP_KINDS,
@@ -37,7 +40,7 @@ Jobs = Mapping[str, ObservedJob]
 def watch_starts(cluster: Cluster, observation: Observation, open_plans: Iterable[Plan]) -> None:
     """Note whose start has failed, and who runs well by now. Must run inside a transaction."""
     jobs = observation.jobs_by_id
-    for row in FailedStart.objects.filter(cluster=cluster, ran_well_at=None):
+    for row in kept_queries.rows(_not_made_up_for, cluster.pk):
         job = jobs.get(row.job_id)
         if job is not None and job.restarts > row.run_restarts and _runs_well(job, observation.taken_at):
             FailedStart.objects.filter(pk=row.pk).update(ran_well_at=clock.now())
@@ -64,14 +67,22 @@ def watch_starts(cluster: Cluster, observation: Observation, open_plans: Iterabl
     FailedStart.objects.bulk_create(failed, ignore_conflicts=True)
 
 
+def _not_made_up_for(cluster: int) -> QuerySet[FailedStart]:
+    return FailedStart.objects.filter(cluster=cluster, ran_well_at=None)
+
+
 def _runs_well(job: ObservedJob, now: int) -> bool:
     return job.state == JobState.RUNNING and job.start is not None and now - job.start >= AT_ONCE_S
 
 
 def _started_lately(cluster: Cluster) -> Iterable[Plan]:
     """The plans that are over, and whose beneficiary has started a moment ago."""
+    return kept_queries.rows(_over_and_started, cluster.pk, since=clock.now() - LOOKED_AFTER)
+
+
+def _over_and_started(cluster: int, since: AskedMoment) -> QuerySet[Plan]:
     over = Plan.objects.filter(cluster=cluster, kind=PlanKind.PREEMPT).exclude(state__in=OPEN_STATES)
-    started = over.filter(started_at__gte=clock.now() - LOOKED_AFTER)
+    started = over.filter(started_at__gte=since)
     return started.only("kind", "job_id", "job_restarts", "tasks", "user")
 
 

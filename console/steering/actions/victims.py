@@ -4,14 +4,15 @@ No plan is over while one of its victims is not accounted for. A victim that doe
 that is seen again after all closes it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db.models import Q, QuerySet
 
 from console.cluster.models import Cluster
-from console.core import clock
+from console.core import clock, kept_queries
+from console.core.kept_queries import AskedMoment, Row
 from console.steering.actions import incidents
 from console.steering.actions.fates import NO_STEPS, VictimFate, account, steps_of
 from console.steering.decisions.facts import run_of
@@ -70,7 +71,7 @@ def _row(action: PlannedAction, now: datetime) -> Victim:
 
 def followed_jobs(cluster: Cluster) -> list[tuple[str, str]]:
     """The jobs that are followed, each with what became of its run so far. Only a cycle adds to them."""
-    return list(_followed(cluster).values_list("job_id", "fate"))
+    return _asked(_fates, cluster)
 
 
 def ask_after(followed: Iterable[tuple[str, str]], jobs: Jobs, adapter: ClusterPort) -> Endings | None:
@@ -84,9 +85,27 @@ def ask_after(followed: Iterable[tuple[str, str]], jobs: Jobs, adapter: ClusterP
         return None
 
 
-def _followed(cluster: Cluster) -> QuerySet[Victim]:
+def _followed(cluster: Cluster) -> list[Victim]:
+    """All that is known of them, with their plans."""
+    return _asked(_with_plans, cluster)
+
+
+def _asked(build: Callable[..., QuerySet[Victim, Row]], cluster: Cluster) -> list[Row]:
     now = clock.now()
-    recent = Q(sent_at__gte=now - LOOKED_FOR) | (Q(sent_at__gte=now - REMEMBER) & ~Q(fate=Fate.LOST))
+    return kept_queries.rows(build, cluster.pk, lost=now - LOOKED_FOR, since=now - REMEMBER)
+
+
+def _fates(cluster: int, lost: AskedMoment, since: AskedMoment) -> QuerySet[Victim, tuple[str, str]]:
+    return _followed_since(cluster, lost, since).values_list("job_id", "fate")
+
+
+def _with_plans(cluster: int, lost: AskedMoment, since: AskedMoment) -> QuerySet[Victim]:
+    return _followed_since(cluster, lost, since).select_related("plan__cluster", "plan__cycle")
+
+
+def _followed_since(cluster: int, lost: AskedMoment, since: AskedMoment) -> QuerySet[Victim]:
+    """`lost`: since when those are looked for that have left and not come back."""
+    recent = Q(sent_at__gte=lost) | (Q(sent_at__gte=since) & ~Q(fate=Fate.LOST))
     return Victim.objects.filter(recent | Q(fate=Fate.OPEN), cluster=cluster, settled_at=None)
 
 
@@ -109,8 +128,7 @@ class Following:
     """The latest run of each job that is followed, by its restarts."""
 
     def __post_init__(self) -> None:
-        rows = Victim.objects.none() if self.nobody else _followed(self.cluster)
-        for row in rows.select_related("plan__cluster", "plan__cycle"):
+        for row in () if self.nobody else _followed(self.cluster):
             self._rows.setdefault(row.plan_id, []).append(row)
             self._latest[row.job_id] = max(row.run_restarts, self._latest.get(row.job_id, 0))
 

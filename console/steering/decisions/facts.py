@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from console.cluster.models import Cluster
-from console.core import clock
+from console.core import clock, kept_queries
+from console.core.kept_queries import AskedMoment
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.selectors import core_projects
@@ -99,7 +100,7 @@ def run_of(action: PlannedAction) -> RunKey:
 
 def partition_policies(cluster: Cluster) -> dict[str, PartitionFacts]:
     """The policies in force, by the partition's name."""
-    rows = Partition.objects.filter(cluster=cluster, revision__isnull=False).select_related("revision")
+    rows = kept_queries.rows(_in_force, cluster.pk)
     pauses = pauses_of(cluster)
     return {
         row.name: PartitionFacts(row, policy_of(row), row.revision.number, why_paused(row.name, pauses))
@@ -108,9 +109,17 @@ def partition_policies(cluster: Cluster) -> dict[str, PartitionFacts]:
     }
 
 
+def _in_force(cluster: int) -> QuerySet[Partition]:
+    return Partition.objects.filter(cluster=cluster, revision__isnull=False).select_related("revision")
+
+
 def pauses_of(cluster: Cluster) -> dict[str, Pause]:
     """The pauses that hold now, by partition; the whole cluster's under an empty name."""
-    return {pause.partition: pause for pause in Pause.objects.filter(cluster=cluster)}
+    return {pause.partition: pause for pause in kept_queries.rows(_pauses, cluster.pk)}
+
+
+def _pauses(cluster: int) -> QuerySet[Pause]:
+    return Pause.objects.filter(cluster=cluster)
 
 
 def why_paused(partition: str, pauses: Mapping[str, Pause]) -> str:
@@ -156,13 +165,17 @@ def _refused(cluster: Cluster) -> frozenset[RunKey]:
     One whose stop was seen to work is over. If it runs all the same, an answer of Slurm was misread then.
     """
     now = clock.now()
-    asked = PlannedAction.objects.filter(
-        Q(state=ActionState.FAILED, issued_at__gte=now - REMEMBER)
-        | Q(state=ActionState.VERIFIED, verified_at__gte=now - MISREAD),
+    asked = kept_queries.rows(_stops_asked, cluster.pk, failed=now - REMEMBER, verified=now - MISREAD)
+    return frozenset(run_of(action) for action in asked)
+
+
+def _stops_asked(cluster: int, failed: AskedMoment, verified: AskedMoment) -> QuerySet[PlannedAction]:
+    return PlannedAction.objects.filter(
+        Q(state=ActionState.FAILED, issued_at__gte=failed)
+        | Q(state=ActionState.VERIFIED, verified_at__gte=verified),
         cluster=cluster,
         kind__in=STOP_KINDS,
-    )
-    return frozenset(run_of(action) for action in asked.only("job_id", "run_start", "run_restarts"))
+    ).only("job_id", "run_start", "run_restarts")
 
 
 def backed_off(cluster: Cluster) -> dict[str, str]:
@@ -170,6 +183,14 @@ def backed_off(cluster: Cluster) -> dict[str, str]:
 
     A plan that was taken back before it came to a signal or a stop, because the facts had changed, has disturbed
     nobody and failed in nothing: its job need not wait."""
+    return {
+        job_id: say("put_off.undone", plan=plan.pk)
+        for plan in kept_queries.rows(_plans_undone, cluster.pk, since=clock.now() - BACK_OFF)
+        for job_id in jobs_served(plan)
+    }
+
+
+def _plans_undone(cluster: int, since: AskedMoment) -> QuerySet[Plan]:
     tried = PlannedAction.objects.filter(plan=OuterRef("pk")).filter(
         Q(kind__in=(ActionKind.SIGNAL, *STOP_KINDS), issued_at__isnull=False) | Q(state=ActionState.FAILED)
     )
@@ -179,13 +200,9 @@ def backed_off(cluster: Cluster) -> dict[str, str]:
         state=PlanState.UNDONE,
         kind=PlanKind.PREEMPT,
         not_started=False,
-        ended_at__gte=clock.now() - BACK_OFF,
+        ended_at__gte=since,
     )
-    return {
-        job_id: say("put_off.undone", plan=plan.pk)
-        for plan in undone.only("id", "job_id", "job_restarts", "tasks")
-        for job_id in jobs_served(plan)
-    }
+    return undone.only("id", "job_id", "job_restarts", "tasks")
 
 
 def _outstanding(plans: Sequence[Plan]) -> Outstanding:

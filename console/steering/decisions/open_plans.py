@@ -6,6 +6,7 @@ from django.db import connection
 from django.db.models import QuerySet, prefetch_related_objects
 
 from console.cluster.models import Cluster
+from console.core import kept_queries
 from console.steering.models import OPEN_STATES, Cycle, Plan, PlanState
 
 MOST_NAMED = 500
@@ -15,7 +16,7 @@ _CLUSTER, _CYCLE = Plan.cluster.field, Plan.cycle.field
 
 def open_plans(cluster: Cluster, states: Collection[str] = OPEN_STATES) -> list[Plan]:
     """Plans that are not over, oldest first, with their actions. No part of a cycle reads whom they left alone."""
-    return _ready(cluster, list(_rows(cluster, states).defer("passed_over")))
+    return _ready(cluster, kept_queries.rows(_whole, cluster.pk, *states))
 
 
 class OpenPlans:
@@ -48,21 +49,21 @@ class OpenPlans:
 
     def now(self) -> list[Plan]:
         """As `open_plans`, at this moment."""
-        rows = _rows(self._cluster, OPEN_STATES)
-        there = {key: (version, state) for key, version, state in rows.values_list("pk", "version", "state")}
+        marks = kept_queries.rows(_marks, self._cluster.pk)
+        there = {key: (version, state) for key, version, state in marks}
         plans = {key: plan for key, plan in self._proposals.items() if _stands(plan, there.get(key))}
         missing = there.keys() - plans.keys()
         if missing:
-            asked = rows.filter(pk__in=missing) if len(missing) <= MOST_NAMED else rows
-            plans |= {plan.pk: plan for plan in asked.defer("passed_over")}
+            asked = _whole(self._cluster.pk, *OPEN_STATES)
+            asked = asked.filter(pk__in=missing) if len(missing) <= MOST_NAMED else asked
+            plans |= {plan.pk: plan for plan in asked}
         self._proposals = {key: plan for key, plan in plans.items() if plan.state == PlanState.PROPOSED}
         return _ready(self._cluster, [plans[key] for key in sorted(plans)])
 
 
 def _digests(cluster: Cluster) -> dict[int, int]:
     """Of each proposal its whole row as one number, without reading it into an object."""
-    rows = _rows(cluster, (PlanState.PROPOSED,)).defer("passed_over")
-    sql, values = rows.query.sql_with_params()
+    sql, values = _whole(cluster.pk, PlanState.PROPOSED).query.sql_with_params()
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         return {row[0]: hash(row) for row in cursor.fetchall()}
@@ -73,8 +74,12 @@ def _stands(plan: Plan, there: tuple[int, str] | None) -> bool:
     return there == (plan.version, PlanState.PROPOSED) and plan.state == PlanState.PROPOSED
 
 
-def _rows(cluster: Cluster, states: Collection[str]) -> QuerySet[Plan]:
-    return Plan.objects.filter(cluster=cluster, state__in=states).order_by("id")
+def _whole(cluster: int, *states: str) -> QuerySet[Plan]:
+    return Plan.objects.filter(cluster=cluster, state__in=states).order_by("id").defer("passed_over")
+
+
+def _marks(cluster: int) -> QuerySet[Plan, tuple[int, int, str]]:
+    return _whole(cluster, *OPEN_STATES).values_list("pk", "version", "state")
 
 
 def _ready(cluster: Cluster, plans: list[Plan]) -> list[Plan]:

@@ -15,7 +15,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from console.cluster.lives import of_earlier_job
 from console.cluster.models import Cluster, Job, JobPhase, JobRun
-from console.core import clock
+from console.core import clock, kept_queries
+from console.core.kept_queries import AskedMoment
 from console.steering.acknowledging import WORD, saved_word
 from console.steering.models import Checkpoint, FailedStart, Fate, Victim
 from scheduler.model.jobs import JobState
@@ -85,31 +86,59 @@ def past_of(cluster: Cluster) -> PastRuns:
     """Read it, for the jobs that are present: five queries, whatever their number. They go from what is kept to the
     jobs: there are many more of these."""
     since = clock.now() - REMEMBER
-    mine = _jobs(cluster).filter(restarts__gt=0, first_submit__lte=OuterRef("run_start"))
-    present = Exists(mine.exclude(phase=JobPhase.ENDED))
-    asked = Checkpoint.objects.filter(present, cluster=cluster, asked_at__gte=since)
-    known = {(row.job_id, row.run_restarts): row for row in asked}
+    known = {
+        (row.job_id, row.run_restarts): row for row in kept_queries.rows(_asked, cluster.pk, since=since)
+    }
     saved = frozenset(key for key, row in known.items() if row.acknowledged_at)
-    stopped = Victim.objects.filter(present, cluster=cluster, sent_at__gte=since).exclude(fate=Fate.SPARED)
-    over = JobRun.objects.filter(cluster=cluster, ended__isnull=False, job_id__in=stopped.values("job_id"))
-    over = over.exclude(of_earlier_job(cluster, "start"))
+    over = kept_queries.rows(_over, cluster.pk, since=since)
     took = {(run.job_id, run.restarts): (run.ended or run.start) - run.start for run in over}
     runs: dict[str, dict[int, Run]] = {}
-    for key in stopped.order_by().values_list("job_id", "run_restarts").distinct():
+    for key in kept_queries.rows(_runs_stopped, cluster.pk, since=since):
         row = known.get(key)
         comment = None if row is None else f"{row.comment_before} {WORD}{row.saved}"
         runs.setdefault(key[0], {})[key[1]] = Run(took.get(key, 0), key in saved, comment)
     return PastRuns(runs, saved, _failed(cluster, since), _saved_ago_s(cluster, since))
 
 
-def _jobs(cluster: Cluster) -> QuerySet[Job]:
+def _jobs(cluster: int) -> QuerySet[Job]:
     """The mirror's rows of the job that another row is about."""
     return Job.objects.filter(cluster=cluster, job_id=OuterRef("job_id"))
+
+
+def _is_present(cluster: int) -> Exists:
+    mine = _jobs(cluster).filter(restarts__gt=0, first_submit__lte=OuterRef("run_start"))
+    return Exists(mine.exclude(phase=JobPhase.ENDED))
+
+
+def _asked(cluster: int, since: AskedMoment) -> QuerySet[Checkpoint]:
+    return Checkpoint.objects.filter(_is_present(cluster), cluster=cluster, asked_at__gte=since)
+
+
+def _stopped(cluster: int, since: AskedMoment) -> QuerySet[Victim]:
+    stopped = Victim.objects.filter(_is_present(cluster), cluster=cluster, sent_at__gte=since)
+    return stopped.exclude(fate=Fate.SPARED)
+
+
+def _runs_stopped(cluster: int, since: AskedMoment) -> QuerySet[Victim, tuple[str, int]]:
+    return _stopped(cluster, since).order_by().values_list("job_id", "run_restarts").distinct()
+
+
+def _over(cluster: int, since: AskedMoment) -> QuerySet[JobRun]:
+    ids = _stopped(cluster, since).values("job_id")
+    over = JobRun.objects.filter(cluster=cluster, ended__isnull=False, job_id__in=ids)
+    return over.exclude(of_earlier_job(cluster, "start"))
 
 
 def _saved_ago_s(cluster: Cluster, since: datetime) -> dict[tuple[str, int], int]:
     """Of runs that were asked for a checkpoint and were not stopped, or not yet, how long ago they acknowledged it."""
     now = clock.now()
+    moments = kept_queries.rows(_saved, cluster.pk, since=since)
+    return {
+        (job_id, restarts): max(0, int((now - at).total_seconds())) for job_id, restarts, at in moments if at
+    }
+
+
+def _saved(cluster: int, since: AskedMoment) -> QuerySet[Checkpoint, tuple[str, int, datetime | None]]:
     rows = Checkpoint.objects.filter(
         Exists(_jobs(cluster).filter(phase=JobPhase.RUNNING)),
         cluster=cluster,
@@ -117,19 +146,20 @@ def _saved_ago_s(cluster: Cluster, since: datetime) -> dict[tuple[str, int], int
         acknowledged_at__isnull=False,
         resumed_at=None,
     )
-    moments = rows.values_list("job_id", "run_restarts", "acknowledged_at")
-    return {
-        (job_id, restarts): max(0, int((now - at).total_seconds())) for job_id, restarts, at in moments if at
-    }
+    return rows.values_list("job_id", "run_restarts", "acknowledged_at")
 
 
 def _failed(cluster: Cluster, since: datetime) -> dict[str, int]:
     """Of each job the most failed starts within any one hour: time alone does not give the right back."""
     moments: dict[str, list[datetime]] = {}
-    rows = FailedStart.objects.filter(cluster=cluster, ran_well_at=None, at__gte=since).order_by("at")
-    for job_id, at in rows.values_list("job_id", "at"):
+    for job_id, at in kept_queries.rows(_starts_failed, cluster.pk, since=since):
         moments.setdefault(job_id, []).append(at)
     return {job_id: max(_within_an_hour(each)) for job_id, each in moments.items()}
+
+
+def _starts_failed(cluster: int, since: AskedMoment) -> QuerySet[FailedStart, tuple[str, datetime]]:
+    rows = FailedStart.objects.filter(cluster=cluster, ran_well_at=None, at__gte=since).order_by("at")
+    return rows.values_list("job_id", "at")
 
 
 def _within_an_hour(moments: list[datetime]) -> Iterable[int]:

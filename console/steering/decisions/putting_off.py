@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 
 from console.cluster.models import Cluster
 from console.cluster.models import Job as Row
-from console.core import clock
+from console.core import clock, kept_queries
+from console.core.kept_queries import AskedMoment
 from console.steering.models import Plan, PlanKind, PlanState
 from scheduler.contracts.requests import encode_request
 from scheduler.model.jobs import SnapshotJob
@@ -80,18 +81,7 @@ def likeness(job: SnapshotJob) -> str:
 def putting_off(cluster: Cluster) -> PuttingOff:
     """Who is put off: one query when nobody is, three otherwise."""
     now = clock.now()
-    undone = Plan.objects.filter(
-        cluster=cluster,
-        kind=PlanKind.PREEMPT,
-        state=PlanState.UNDONE,
-        not_started=True,
-        ended_at__gte=now - REMEMBER,
-    ).exclude(likeness="")
-    plans = list(
-        undone.only("partition", "likeness", "job_id", "job_restarts", "user", "ended_at").order_by(
-            "ended_at"
-        )
-    )
+    plans = kept_queries.rows(_not_started, cluster.pk, since=now - REMEMBER)
     if not plans:
         return PuttingOff(now)
     found: dict[Key, PutOffTry] = {}
@@ -103,6 +93,18 @@ def putting_off(cluster: Cluster) -> PuttingOff:
             found[key] = PutOffTry(last.pk, len(in_vain), until)
     users = {plan.user for plan in plans if (plan.partition, plan.likeness) in found}
     return PuttingOff(now, found, frozenset(users))
+
+
+def _not_started(cluster: int, since: AskedMoment) -> QuerySet[Plan]:
+    undone = Plan.objects.filter(
+        cluster=cluster,
+        kind=PlanKind.PREEMPT,
+        state=PlanState.UNDONE,
+        not_started=True,
+        ended_at__gte=since,
+    ).exclude(likeness="")
+    read = undone.only("partition", "likeness", "job_id", "job_restarts", "user", "ended_at")
+    return read.order_by("ended_at")
 
 
 def _since_the_last_start(cluster: Cluster, plans: Iterable[Plan]) -> dict[Key, list[Plan]]:

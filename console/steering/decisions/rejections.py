@@ -10,8 +10,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db.models import QuerySet
+
 from console.cluster.models import Cluster
-from console.core import clock
+from console.core import clock, kept_queries
+from console.core.kept_queries import AskedMoment
 from console.steering.models import Plan, PlanState
 from console.steering.served import jobs_served, runs_served
 from scheduler.model.jobs import RunKey, SnapshotJob
@@ -28,17 +31,19 @@ Rejections = Mapping[tuple[str, str], list[Plan]]
 
 def recent_rejections(cluster: Cluster) -> Rejections:
     """The rejections that still hold."""
-    rows = Plan.objects.filter(
-        cluster=cluster, state=PlanState.REJECTED, decided_at__gte=clock.now() - HEEDED
-    ).only(
-        "partition", "job_id", "job_restarts", "tasks", "victims", "decided_by", "decided_at", "decision_reason",
-        "decided_version",
-    )  # fmt: skip
     found: dict[tuple[str, str], list[Plan]] = {}
-    for plan in rows.order_by("-id").prefetch_related("versions"):
+    for plan in kept_queries.rows(_lately_rejected, cluster.pk, since=clock.now() - HEEDED):
         for job_id in jobs_served(plan):
             found.setdefault((plan.partition, job_id), []).append(plan)
     return found
+
+
+def _lately_rejected(cluster: int, since: AskedMoment) -> QuerySet[Plan]:
+    rows = Plan.objects.filter(cluster=cluster, state=PlanState.REJECTED, decided_at__gte=since).only(
+        "partition", "job_id", "job_restarts", "tasks", "victims", "decided_by", "decided_at", "decision_reason",
+        "decided_version",
+    )  # fmt: skip
+    return rows.order_by("-id").prefetch_related("versions")
 
 
 def declined_starts(partition: str, rejections: Rejections) -> frozenset[str]:

@@ -7,12 +7,14 @@ differences of the console's own clock, and become moments of the cluster's cloc
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
-from django.db.models import Count, Exists, Max, OuterRef, Q
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 
 from console.cluster.lives import of_earlier_job
 from console.cluster.models import Cluster, Job, JobPhase
-from console.core import clock
+from console.core import clock, kept_queries
+from console.core.kept_queries import AskedMoment
 from console.steering.models import STOP_KINDS, ActionState, Plan, PlanKind, PlannedAction
 from console.steering.served import runs_served
 from scheduler.model.actions import ActionKind
@@ -48,11 +50,23 @@ def recent_stops(cluster: Cluster) -> Stops:
 
 def _within_hour(cluster: Cluster) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
     """By partition and user, and by job. A run counts once, also when it was stopped and then recovered."""
+    counts: dict[str, dict[str, int]] = {}
+    of_job: dict[str, int] = {}
+    runs = kept_queries.rows(_runs_stopped, cluster.pk, since=clock.now() - HOUR)
+    for is_of_earlier, partition, user, job_id, *_ in runs:
+        theirs = counts.setdefault(partition, {})
+        theirs[user] = theirs.get(user, 0) + 1
+        if not is_of_earlier:
+            of_job[job_id] = of_job.get(job_id, 0) + 1
+    return counts, of_job
+
+
+def _runs_stopped(cluster: int, since: AskedMoment) -> QuerySet[PlannedAction, tuple[Any, ...]]:
     restarted = PlannedAction.objects.filter(
         plan=OuterRef("plan"), job_id=OuterRef("job_id"), kind=ActionKind.RESIZE
     )
-    done = Q(state__in=DONE, issued_at__gte=clock.now() - HOUR)
-    runs = (
+    done = Q(state__in=DONE, issued_at__gte=since)
+    return (
         PlannedAction.objects.filter(
             done | Q(state=ActionState.PLANNED), cluster=cluster, kind__in=STOP_KINDS
         )
@@ -63,46 +77,45 @@ def _within_hour(cluster: Cluster) -> tuple[dict[str, dict[str, int]], dict[str,
         .values_list("is_of_earlier", "plan__partition", "user", "job_id", "run_start", "run_restarts")
         .distinct()
     )
-    counts: dict[str, dict[str, int]] = {}
-    of_job: dict[str, int] = {}
-    for is_of_earlier, partition, user, job_id, *_ in runs:
-        theirs = counts.setdefault(partition, {})
-        theirs[user] = theirs.get(user, 0) + 1
-        if not is_of_earlier:
-            of_job[job_id] = of_job.get(job_id, 0) + 1
-    return counts, of_job
 
 
 def _by_job(cluster: Cluster) -> tuple[dict[str, int], dict[str, int]]:
     """How often Giveway has stopped each job, other requeues (node failures) not counted; and how long ago last."""
     now = clock.now()
-    jobs = (
-        PlannedAction.objects.filter(
-            cluster=cluster, kind__in=STOP_KINDS, state__in=DONE, issued_at__gte=now - REMEMBER
-        )
-        .exclude(of_earlier_job(cluster, "run_start"))
-        .order_by()
-        .values_list("job_id")
-        .annotate(Count("run_start", distinct=True), Max("issued_at"))
-    )
     times: dict[str, int] = {}
     ago_s: dict[str, int] = {}
-    for job_id, runs, last in jobs:
+    for job_id, runs, last in kept_queries.rows(_jobs_stopped, cluster.pk, since=now - REMEMBER):
         times[job_id] = runs
         # A worker whose clock is ahead may have written it: then it was just now.
         ago_s[job_id] = max(0, int((now - last).total_seconds()))
     return times, ago_s
 
 
+def _jobs_stopped(cluster: int, since: AskedMoment) -> QuerySet[PlannedAction, tuple[Any, ...]]:
+    return (
+        PlannedAction.objects.filter(
+            cluster=cluster, kind__in=STOP_KINDS, state__in=DONE, issued_at__gte=since
+        )
+        .exclude(of_earlier_job(cluster, "run_start"))
+        .order_by()
+        .values_list("job_id")
+        .annotate(Count("run_start", distinct=True), Max("issued_at"))
+    )
+
+
 def _beneficiaries(cluster: Cluster) -> frozenset[tuple[str, int]]:
+    plans = kept_queries.rows(_plans_started, cluster.pk, since=clock.now() - REMEMBER)
+    return frozenset(run for plan in plans for run in runs_served(plan))
+
+
+def _plans_started(cluster: int, since: AskedMoment) -> QuerySet[Plan]:
     present = Job.objects.filter(cluster=cluster).exclude(phase=JobPhase.ENDED)
     # Of an array the first task may have ended while others run.
-    together = ~Q(tasks=[]) & Q(started_at__gte=clock.now() - REMEMBER)
+    together = ~Q(tasks=[]) & Q(started_at__gte=since)
     started = Plan.objects.filter(
         Q(job_id__in=present.values("job_id")) | together,
         cluster=cluster,
         kind=PlanKind.PREEMPT,
         started_at__isnull=False,
     ).exclude(Q(victims=[]) | of_earlier_job(cluster, "job_submit"))
-    plans = started.order_by().only("job_id", "job_restarts", "tasks")
-    return frozenset(run for plan in plans for run in runs_served(plan))
+    return started.order_by().only("job_id", "job_restarts", "tasks")

@@ -13,9 +13,11 @@ no cycle comes any more. What this Giveway has not asked for it leaves alone: an
 from collections.abc import Iterable, Mapping, Sequence
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from console.cluster.models import Cluster
 from console.cluster.services import show_change
+from console.core import kept_queries
 from console.core.failpoints import failpoint
 from console.steering.actions.acting import Acting
 from console.steering.decisions.deciding import Verdicts
@@ -38,10 +40,14 @@ LONGEST_WORDS = 200
 
 def places(cluster: Cluster) -> dict[str, KeptPlace]:
     """All there are, by job."""
-    found = {place.job_id: place for place in KeptPlace.objects.filter(cluster=cluster)}
+    found = {place.job_id: place for place in kept_queries.rows(_places, cluster.pk)}
     for place in found.values():
         place.cluster = cluster
     return found
+
+
+def _places(cluster: int) -> QuerySet[KeptPlace]:
+    return KeptPlace.objects.filter(cluster=cluster)
 
 
 def keep_nodes(

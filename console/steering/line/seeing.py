@@ -7,8 +7,10 @@ one in force (`scontrol top` does that): it is taken for whichever is the smalle
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 
+from django.db.models import QuerySet
+
 from console.cluster.models import Cluster, Job, JobPhase
-from console.core import clock
+from console.core import clock, kept_queries
 from console.steering.decisions.facts import run_of
 from console.steering.models import LinePlace, Plan, PlanKind, PlannedAction, PlanState
 from console.steering.plans.new_plans import LONGEST_USER
@@ -29,7 +31,11 @@ _FIELDS = ("partition", "user", "own_nice", "nice", "asked_from", "attempts", "k
 
 def places(cluster: Cluster) -> dict[str, LinePlace]:
     """All that are kept, by job."""
-    return {place.job_id: place for place in LinePlace.objects.filter(cluster=cluster)}
+    return {place.job_id: place for place in kept_queries.rows(_places, cluster.pk)}
+
+
+def _places(cluster: int) -> QuerySet[LinePlace]:
+    return LinePlace.objects.filter(cluster=cluster)
 
 
 def as_seen(cluster: Cluster, jobs: Mapping[str, ObservedJob]) -> dict[str, LinePlace]:

@@ -8,7 +8,10 @@ what it takes must not be what such a job needs.
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from django.db.models import QuerySet
+
 from console.cluster.models import Cluster, Job, JobPhase
+from console.core import kept_queries
 from console.steering.decisions.deciding import Verdicts
 from scheduler.model.jobs import ObservedJob
 from scheduler.model.plan import Decision, DecisionKind
@@ -30,8 +33,12 @@ WAITS_ANYWAY = frozenset(
 
 def startable(cluster: Cluster) -> dict[tuple[str, str], int]:
     """In how many cycles in a row there was room for jobs, by job and partition."""
+    return {(job, name): count for job, name, count in kept_queries.rows(_counts, cluster.pk)}
+
+
+def _counts(cluster: int) -> QuerySet[Job, tuple[str, str, int]]:
     rows = Job.objects.filter(cluster=cluster, phase=JobPhase.PENDING, startable__gt=0)
-    return {(job, name): count for job, name, count in rows.values_list("job_id", "partition", "startable")}
+    return rows.values_list("job_id", "partition", "startable")
 
 
 def left_waiting(
