@@ -191,6 +191,7 @@ class PrivateSlurm(Client):
                 if attempt == START_TRIES:
                     raise
                 self._started().end_all()
+                folders.forget(self.root, self.nodes)
         return None
 
     def _start_once(self, ports: Sequence[int], accounting_port: int) -> None:

@@ -9,9 +9,10 @@ from deploy.private_slurm.errors import PrivateSlurmError
 from deploy.private_slurm.processes import MARK
 
 OURS = ("state", "spool", "munge", "log", "work", "dev")
-THROWN_AWAY = ("state", "spool", "munge", "log")
+KEPT_BY_DAEMONS = ("state", "spool")
+"""What daemons remember between two starts."""
+THROWN_AWAY = (*KEPT_BY_DAEMONS, "munge", "log")
 """What an earlier private Slurm in the same place has left."""
-CLOSED = ("state", "log")
 
 
 def check(root: Path) -> None:
@@ -30,14 +31,24 @@ def make(root: Path, nodes: int, gpus: int) -> None:
         shutil.rmtree(root / stale, ignore_errors=True)
     for folder in OURS:
         (root / folder).mkdir(exist_ok=True)
-    for closed in CLOSED:
-        (root / closed).chmod(0o700)
+    (root / "log").chmod(0o700)
+    forget(root, nodes)
     for number in range(1, nodes + 1):
-        node = f"n{number}"
-        (root / "spool" / node).mkdir()
-        (root / "dev" / node).mkdir(exist_ok=True)
+        devices = root / "dev" / f"n{number}"
+        devices.mkdir(exist_ok=True)
         for index in range(gpus):
-            host.make_device(root / "dev" / node / f"gpu{index}")
+            host.make_device(devices / f"gpu{index}")
+
+
+def forget(root: Path, nodes: int) -> None:
+    """Let the daemons begin with nothing. A slurmctld that remembers the number that an earlier slurmdbd gave its
+    cluster does not start with a new one (26.05)."""
+    for kept in KEPT_BY_DAEMONS:
+        shutil.rmtree(root / kept, ignore_errors=True)
+        (root / kept).mkdir()
+    (root / "state").chmod(0o700)
+    for number in range(1, nodes + 1):
+        (root / "spool" / f"n{number}").mkdir()
 
 
 def make_work(work: Path, users: Iterable[str]) -> None:
