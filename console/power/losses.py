@@ -9,7 +9,7 @@ with speeds instead of seconds, 1 − slowest / own speed. Of a node's processor
 unless it has all of them: else each of its processors there counts with the middle figure of the node.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from statistics import fmean, median
@@ -96,16 +96,18 @@ def keep_losses(cluster: Cluster) -> int:
     figures = figures_by_device(cluster)
     kept = 0
     if figures:
-        runs = JobRun.objects.filter(cluster=cluster, ended__gte=since).order_by("ended", "pk")
-        for part in _parts(runs.iterator(chunk_size=BATCH)):
-            kept += _keep(cluster, part, figures)
+        # All keys first: a reading that is still open when others write would keep us from writing (SQLite).
+        ended = JobRun.objects.filter(cluster=cluster, ended__gte=since).order_by("ended", "pk")
+        keys = list(ended.values_list("pk", flat=True))
+        for first in range(0, len(keys), BATCH):
+            kept += _keep(cluster, ended.filter(pk__in=keys[first : first + BATCH]), figures)
     with transaction.atomic():
         LossMark.objects.update_or_create(cluster=cluster, defaults={"until": now})
         RunLoss.objects.filter(cluster=cluster, ended__lt=now - int(KEPT.total_seconds())).delete()
     return kept
 
 
-def _keep(cluster: Cluster, runs: Sequence[JobRun], figures: _Figures) -> int:
+def _keep(cluster: Cluster, runs: Iterable[JobRun], figures: _Figures) -> int:
     found = [(run, shares) for run in runs if run.held and (shares := shares_of(run.held, figures))]
     ids = {run.job_id for run, _ in found}
     jobs = {job.job_id: job for job in Job.objects.filter(cluster=cluster, job_id__in=ids)}
@@ -150,14 +152,3 @@ def lost_by_partition() -> dict[tuple[str, ...], float]:
     rows: Any = RunLoss.objects.filter(ended__gte=since).order_by()
     summed = rows.values_list("cluster__name", "partition", "resource").annotate(lost=Sum("lost"))
     return {tuple(row[:-1]): row[-1] for row in summed}
-
-
-def _parts(runs: Iterable[JobRun]) -> Iterator[list[JobRun]]:
-    part: list[JobRun] = []
-    for run in runs:
-        part.append(run)
-        if len(part) == BATCH:
-            yield part
-            part = []
-    if part:
-        yield part

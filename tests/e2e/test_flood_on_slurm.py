@@ -14,6 +14,7 @@ from console.steering.models import Plan
 from scheduler.contracts.snapshot import decode_snapshot
 from scheduler.model.jobs import JobState
 from scheduler.model.snapshot import Snapshot
+from scheduler.reconcile.decide import decide
 from tests.e2e.flood import Flood, flood
 from tests.e2e.slurm_driver import SLEEP, Driver
 
@@ -73,7 +74,7 @@ def test_every_beneficiary_starts_and_just_the_planned_victims_are_stopped(
         planned = {victim["name"] for victim in plan.victims}
         assert {name for name in VICTIMS if after[name] > before[name]} == planned
         assert all(after[name] - before[name] <= 1 for name in VICTIMS)
-        assert len(planned) == _smallest_number(plan, cpus), _seen(plan)
+        assert len(planned) == _smallest_number(plan, cpus), _told(plan)
         driver.cancel(name)
         _bring_back_the_victims(driver)
     print(  # noqa: T201 - with -s: how long they waited
@@ -113,6 +114,18 @@ def _smallest_number(plan: Plan, cpus: int) -> int:
     held += node.held_elsewhere.get("cpu", 0)
     missing = cpus - (node.total["cpu"] - held)
     return -(-missing // 2)
+
+
+def _told(plan: Plan) -> str:
+    """What the plan was made on, for whoever reads why this failed: who held what, and what the plan promised."""
+    snapshot = _seen(plan)
+    there = [job for job in snapshot.jobs if job.state is not JobState.PENDING or job.promised]
+    lines = [
+        f"{job.id} {job.name} {job.state} {dict(job.alloc)} {dict(job.promised)} {job.protected}"
+        for job in there
+    ]
+    again = [decision for decision in decide(snapshot).decisions if decision.job == plan.job_id]
+    return "\n".join([str(snapshot.nodes), *lines, str(plan.victims), str(plan.placement), str(again)])
 
 
 def _seen(plan: Plan) -> Snapshot:

@@ -128,3 +128,15 @@ def test_a_run_that_goes_on_after_all_is_counted_anew(site: Site) -> None:
 def test_a_slow_down_is_against_an_even_set_with_the_same_power(seconds: list[float], longer: float) -> None:
     """12 s and 10 s are a twelfth and a tenth of the work a second; two of the mean need 120 / 11 s."""
     assert slow_down(seconds) == pytest.approx(longer)
+
+
+def test_many_runs_are_read_in_parts_and_nothing_is_written_between_them(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever signs in meanwhile would have the whole task fail on SQLite (`tests.plugins.open_reads` looks out)."""
+    monkeypatch.setattr("console.power.losses.BATCH", 2)
+    measured(site, 10, 10, 10, 12.5)
+    for job in range(5):
+        ran(site, str(job), {"n1": {"gpu": 2}})
+    assert keep_losses(site.partition.cluster) == 5
+    assert RunLoss.objects.count() == 5
