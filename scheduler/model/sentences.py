@@ -37,6 +37,7 @@ SENTENCES: dict[str, str] = {
     "free.on": "%(node)s (%(amounts)s)",
     # What is decided
     "start": "%(who)s needs %(need)s; %(free)s.",
+    "start.given_up": "Somebody who ranks above %(job)s needs the room that was kept for it.",
     "start.late": "%(why)s Slurm has not started it within two cycles: it is put first in line.",
     "room.coming": "%(who)s needs %(need)s; ending jobs make room on %(nodes)s.",
     "room.promised": "Room for %(who)s is being made on %(nodes)s.",

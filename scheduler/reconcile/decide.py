@@ -1,6 +1,6 @@
 """The only door to the planner: what is under way already is taken into account, then a plan is made."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from scheduler.model.jobs import JobState, RunKey, SnapshotJob
@@ -22,7 +22,7 @@ class Outstanding:
     `yielded`: jobs that we stopped and hold, each with the job that it gave way to. `shrinking`: runs that are about to
     give up these nodes; one that starts again for that is a beneficiary of the nodes that it keeps. One that is
     about to start again on more nodes gives up none. `set_aside`: what runs that are about to start again
-    elsewhere will have there.
+    elsewhere will have there. `starts`: those of the beneficiaries for whom nobody is stopped.
     """
 
     beneficiaries: Mapping[str, Room] = field(default_factory=dict)
@@ -30,6 +30,12 @@ class Outstanding:
     yielded: Mapping[str, str] = field(default_factory=dict)
     shrinking: Mapping[RunKey, frozenset[str]] = field(default_factory=dict)
     set_aside: Room = field(default_factory=dict)
+    starts: frozenset[str] = frozenset()
+
+    def without(self, jobs: Set[str]) -> "Outstanding":
+        """This without the room that is kept for these jobs."""
+        kept = {job: room for job, room in self.beneficiaries.items() if job not in jobs}
+        return replace(self, beneficiaries=kept, starts=self.starts - jobs)
 
     def plus(self, made: PlanningResult, snapshot: Snapshot) -> "Outstanding":
         """This and what a plan of the same cycle takes: the partitions decided after it see it as under

@@ -13,6 +13,7 @@ from django.db.backends.utils import CursorWrapper
 from django.db.models.sql import compiler
 
 WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE")
+_CURSOR: Any = CursorWrapper
 _open: Counter[int] = Counter()
 """How many readings in parts are under way, by connection."""
 
@@ -23,7 +24,7 @@ class WrittenWhileReadingError(AssertionError):
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_is_written_while_rows_are_read_in_parts() -> Iterator[None]:
-    read_in_parts, execute = compiler.cursor_iter, CursorWrapper._execute_with_wrappers
+    read_in_parts, execute = compiler.cursor_iter, _CURSOR._execute_with_wrappers
 
     def reading(cursor: Any, *args: Any) -> Iterator[Any]:
         _open[id(cursor.db)] += 1
@@ -39,5 +40,5 @@ def nothing_is_written_while_rows_are_read_in_parts() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiler, "cursor_iter", reading)
-        patch.setattr(CursorWrapper, "_execute_with_wrappers", executing)
+        patch.setattr(_CURSOR, "_execute_with_wrappers", executing)
         yield

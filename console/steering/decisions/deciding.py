@@ -9,6 +9,7 @@ from console.steering.decisions.held_together import all_let_go
 from console.steering.decisions.patience import looks_ahead
 from console.steering.decisions.putting_off import LONGEST_USER
 from console.steering.decisions.rejections import heed
+from console.steering.decisions.starts_given_up import decide_with_starts
 from console.steering.decisions.stops import Stops
 from console.steering.failures import Failures
 from scheduler.model.jobs import JobState, ObservedJob, SnapshotJob
@@ -21,7 +22,7 @@ from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.priority.derive import Deriver, JobStanding, deriver_for
 from scheduler.reconcile.blocking import starts_jobs
 from scheduler.reconcile.build import KnownJobs, rules_of, snapshot_for
-from scheduler.reconcile.decide import Outstanding, decide, overlay
+from scheduler.reconcile.decide import Outstanding
 
 REFUSED = say("action.stop_refused")
 _DERIVERS: dict[int, Deriver] = {}
@@ -31,7 +32,8 @@ _DERIVERS: dict[int, Deriver] = {}
 @dataclass(frozen=True, slots=True)
 class Verdicts:
     """One partition's decisions with all they rest on. `snapshot` is what was planned on: planning it again gives
-    the same decisions. `is_undecided`: deciding raised, so nothing is known of its jobs but that."""
+    the same decisions. `is_undecided`: deciding raised, so nothing is known of its jobs but that.
+    `starts_given_up`: jobs whose starts others need the room of."""
 
     facts: PartitionFacts
     snapshot: Snapshot
@@ -40,6 +42,7 @@ class Verdicts:
     jobs: Mapping[str, SnapshotJob]
     """The snapshot's jobs, by id."""
     is_undecided: bool = False
+    starts_given_up: frozenset[str] = frozenset()
 
 
 def decide_all(
@@ -93,11 +96,11 @@ def _decide(
         jobs=tuple(_told(with_past, observation, partition.policy, facts)),
         partition=_rules(built.snapshot.partition, partition, facts.stops),
     )
-    snapshot = overlay(snapshot, outstanding)
+    snapshot, plan, given_up = decide_with_starts(snapshot, outstanding)
     by_id = {job.id: job for job in snapshot.jobs}
-    plan = decide(snapshot)
     plan = replace(plan, decisions=heed(plan.decisions, partition.row.name, by_id, facts.rejections))
-    return Verdicts(partition, snapshot, built.standings, plan.decisions, by_id), plan
+    verdicts = Verdicts(partition, snapshot, built.standings, plan.decisions, by_id, starts_given_up=given_up)
+    return verdicts, plan
 
 
 def _told(

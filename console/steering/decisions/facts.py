@@ -248,8 +248,20 @@ def _without_exchanges(plans: Sequence[Plan]) -> Outstanding:
             elif not smaller or plan.undo_reason:
                 yielded[action.job_id] = plan.job_id
     return Outstanding(
-        beneficiaries=beneficiaries, victims=frozenset(victims), yielded=yielded, shrinking=shrinking
+        beneficiaries=beneficiaries,
+        victims=frozenset(victims),
+        yielded=yielded,
+        shrinking=shrinking,
+        starts=frozenset(job for plan in plans if _only_starts(plan) for job in rooms_left(plan)),
     )
+
+
+def _only_starts(plan: Plan) -> bool:
+    """Whether all that a plan does is to put its job first in line."""
+    if plan.kind != PlanKind.PREEMPT or plan.started_at or plan.undo_reason:
+        return False
+    kinds = {action.kind for action in plan.actions.all()}
+    return kinds == {ActionKind.PRIORITISE}
 
 
 def _run_that_grows(plan: Plan) -> RunKey:

@@ -26,6 +26,7 @@ from console.steering.plans.new_plans import NewPlans, victims_of
 from console.steering.plans.proposals import Proposals
 from console.steering.plans.standing import settle_request, why_departed, why_over
 from console.steering.plans.together import settle_holds
+from console.steering.served import jobs_served
 from console.steering.states import move_action, move_plan
 from scheduler.model.plan import Decision
 from scheduler.model.policy import Enforcement
@@ -41,6 +42,9 @@ def intend(new: NewPlans, open_plans: Sequence[Plan]) -> int:
     claims = PlanClaims(verdicts, [plan for plan in open_plans if plan.kind != PlanKind.WHOLE])
     for other, joined in claims.joined:
         _close_proposal(other, PlanState.SUPERSEDED, say("plan.asked_together", job=joined))
+    for start in open_plans:
+        if verdicts.starts_given_up.intersection(jobs_served(start)):
+            request_undo(start, say("start.given_up", job=start.job_id))
     made = 0
     asked: list[Plan] = []
     proposals = Proposals(verdicts)
