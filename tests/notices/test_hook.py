@@ -133,7 +133,7 @@ def test_killed_while_it_sends_nothing_is_lost_and_nothing_floods(
     receiver.holds = Event()
     sender = shared_database.start(POST)
     sender.go()
-    assert receiver.begun.wait(60), "the first POST is under way"
+    assert receiver.begun.wait(300), "the first POST is under way"
     sender.kill()
     assert sender.wait() == -9
     shared_database.running = []
