@@ -35,7 +35,7 @@ def test_the_examples_work_as_they_stand(house: House, live_server: Any, tmp_pat
     }
     script = f"set -e -o pipefail\n{examples()}"
     done = subprocess.run(
-        ["bash", "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60
+        ["bash", "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert '"username":"ada"' in done.stdout and '"urgency":5.0' in done.stdout

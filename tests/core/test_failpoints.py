@@ -85,7 +85,7 @@ def test_only_the_settings_of_the_tests_start_with_a_fault(settings: str, tmp_pa
         failpoints.FAULT: "cycle.observed",
     }
     done = subprocess.run(
-        [sys.executable, "manage.py", "check"], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60
+        [sys.executable, "manage.py", "check"], cwd=ROOT, env=env, capture_output=True, text=True, timeout=300
     )
     assert done.returncode != 0
     assert "GIVEWAY_FAULT is set; it is for tests only" in done.stderr

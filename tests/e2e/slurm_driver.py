@@ -17,6 +17,7 @@ from console.partitions.services import activate_policy, ensure_partition
 from console.steering.cycle import run_cycle
 from console.steering.cycle_report import Report
 from console.steering.models import Plan
+from console.steering.operations import up_to_date
 from deploy.private_slurm import PrivateSlurm
 
 READY = "echo ready\n"
@@ -171,6 +172,8 @@ class Driver:
 def attached(slurm: PrivateSlurm, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     """A console that is attached to a private Slurm."""
     settings.GIVEWAY_CLUSTER = "slurm"
+    # A plan is decided on by what a cycle saw some seconds ago: on a busy machine these are few commands of Slurm.
+    monkeypatch.setattr(up_to_date, "LEAST_FRESH_S", PATIENCE_S)
     for name, value in slurm.env.items():
         monkeypatch.setenv(name, value)
     connect.forget_adapters()

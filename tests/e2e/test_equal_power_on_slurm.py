@@ -41,7 +41,7 @@ ONE = ("-p", "wide", "-N1", "-n1", "--gres=gpu:2", "--mem=100M")
 TWO = ("-p", "wide", "-N2", "--ntasks-per-node=1", "--gres=gpu:2", "--mem=100M")
 MAX_DISTANCE = 1.5
 RULE = {"resource": "gpu", "max_distance": MAX_DISTANCE, "else": "wait", "swap_below_s": 600}
-"""Half of what the throttled ones take longer: a busy machine adds less to a measurement."""
+"""Half of what the throttled ones take longer."""
 POLICY = {"mode": "user", "levels": [{"name": "P0"}], "user_overrides": {"bob": "P0", "cy": "P0"}}
 MEASURES = {"enabled": True, "resource": "gpu", "at_most": 4, "every_days": 30, "limit_s": 60}
 
@@ -102,12 +102,14 @@ class Site:
 
 
 def benchmark(nodes: Path) -> str:
-    """It sleeps, on a throttled node longer: what a real one would do is up to the hardware."""
+    """It sleeps, on a throttled node longer, and says so itself: what a real one would do is up to the hardware, and a
+    busy machine adds nothing to it."""
     return (
         "#!/bin/sh\n"
         f"seconds={ORDINARY_S} version=535.1\n"
         f'[ -f "{nodes}/$SLURMD_NODENAME" ] && . "{nodes}/$SLURMD_NODENAME"\n'
         'echo "driver=$version"\n'
+        'echo "seconds=$seconds"\n'
         'exec sleep "$seconds"\n'
     )
 

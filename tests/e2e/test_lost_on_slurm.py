@@ -38,7 +38,7 @@ def test_two_jobs_ended_failed_and_never_came_back(driver: Driver, monkeypatch: 
     driver.steer_until_settled()
 
     plan = Plan.objects.get()
-    lost = " and ".join(sorted((second, first)))
+    lost = " and ".join(sorted((second, first), key=int))
     assert (plan.state, plan.outcome) == ("verified", f"{urgent} started. {lost} were lost.")
     assert {row.fate for row in Victim.objects.all()} == {Fate.LOST}
     assert {row.words for row in Victim.objects.all()} == {

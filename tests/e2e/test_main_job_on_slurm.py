@@ -179,11 +179,17 @@ def test_the_checkpoint_signal_comes_a_grace_time_before_the_stop(driver: Driver
     driver.policy("x", mode="user", levels=LEVELS, grace_s=4, user_overrides={"ann": "P3", "cy": "P0"})
     low = driver.running("ann", "low", *ONE_NODE, "-c", "8", script=script)
     driver.submit("cy", "urgent", *ONE_NODE, "-c", "8")
+    driver.steer_until(
+        PlannedAction.objects.filter(kind="signal").exclude(issued_at=None).exists, "it is asked"
+    )
+    saved = driver.slurm.work / "ann" / f"epoch.{low}"
+    # A busy machine may need longer for it than the grace time that is tried here.
+    driver.slurm.wait_until(lambda: saved.exists() and bool(saved.read_text()), "its state is saved")
     driver.steer_until_running("urgent")
     driver.cancel("urgent")
     driver.steer_until_running("low")
 
-    resumed = driver.slurm.work / "ann" / f"epoch.{low}.resumed"
+    resumed = saved.with_name(f"{saved.name}.resumed")
     driver.slurm.wait_until(lambda: resumed.exists() and bool(resumed.read_text()), "the job resumes")
     assert resumed.read_text().strip() == "resumed from 41"
     signal, stop = (PlannedAction.objects.get(kind=kind) for kind in ("signal", "requeue_hold"))

@@ -86,9 +86,9 @@ def test_the_thread_wakes_by_itself_and_ends_when_told() -> None:
     watcher.look()
     watcher.start()
     scene.submit()
-    assert woken.wait(60)
+    assert woken.wait(300)
     watcher.stop()
-    watcher.join(60)
+    watcher.join(300)
     assert not watcher.is_alive()
 
 

@@ -103,7 +103,7 @@ class _Hook(BaseHTTPRequestHandler):
         receiver.posts.append((dict(self.headers), body))
         receiver.begun.set()
         if receiver.holds is not None:
-            receiver.holds.wait(60)
+            receiver.holds.wait(300)
         status = receiver.answers.pop(0) if receiver.answers else 200
         self.send_response(status)
         if status in {301, 302, 307}:

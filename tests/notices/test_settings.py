@@ -20,7 +20,7 @@ def settings_with(tmp_path: Path, **variables: str) -> subprocess.CompletedProce
         **os.environ, "GIVEWAY_HOME": str(tmp_path), "DJANGO_SETTINGS_MODULE": "console.settings.local", **variables,
     }  # fmt: skip
     return subprocess.run(
-        [sys.executable, "-c", SHOW], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", SHOW], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300
     )
 
 

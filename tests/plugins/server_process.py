@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 from abc import ABC, abstractmethod
+from collections import deque
 from pathlib import Path
 from typing import Self
 
@@ -118,14 +119,20 @@ class Server(ABC):
         return False
 
 
+_given: deque[int] = deque(maxlen=OWN_PORTS // 5)
+"""What `free_port` has given lately: a test may ask for a second port before anybody listens on the first."""
+
+
 def free_port() -> int:
     """Nobody's just now, and no port that Linux gives to outgoing connections: until the server listens, or while it is
     away, one of those might get it, even the one that asks whether the server is there. Nor one that another process of
-    this run may choose in the seconds until the server listens: each has its own.
+    this run may choose in the seconds until the server listens: each has its own. Nor one that it has given just now.
     """
     number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     begin = PORTS.start + number * OWN_PORTS % len(PORTS)
-    return host.free_ports(1, among=range(begin, begin + OWN_PORTS))[0]
+    (port,) = host.free_ports(1, avoid=_given, among=range(begin, begin + OWN_PORTS))
+    _given.append(port)
+    return port
 
 
 def found(binary: str, package: str) -> str:

@@ -143,7 +143,7 @@ def password_of(user: str) -> str:
 
 def test_a_user_of_ours_without_a_shell_is_given_one(somebody: str) -> None:
     users.ensure_users([somebody])
-    subprocess.run(["usermod", "--shell", "/usr/sbin/nologin", somebody], check=True, timeout=60)
+    subprocess.run(["usermod", "--shell", "/usr/sbin/nologin", somebody], check=True, timeout=300)
 
     users.ensure_users([somebody])
 

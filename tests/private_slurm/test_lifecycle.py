@@ -19,7 +19,7 @@ from tests.private_slurm import processes
 pytestmark = pytest.mark.slurm
 
 REPOSITORY = Path(__file__).parents[2]
-END_S = 60.0
+END_S = 300.0
 # A job that leaves its session and its parent, as a badly behaved one does.
 RUNAWAY = "#!/bin/sh\nsetsid sh -c 'trap \"\" TERM HUP; sleep 86400 & wait' &\nexec sleep 86400\n"
 STEPS_AND_RUNAWAY = RUNAWAY.replace("exec", "srun --overlap -n1 sleep 86400 &\nexec")

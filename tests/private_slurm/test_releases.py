@@ -169,7 +169,7 @@ def test_releases_run_side_by_side_and_each_says_its_own_version(need_releases: 
         for name, slurm in running.items():
             assert slurm.run(["squeue", "--version"]).stdout.startswith(TOLD[name])
             typed = ["sh", "-c", f"export {slurm.exports}; squeue --version; sinfo --noheader"]
-            told = subprocess.run(typed, capture_output=True, text=True, timeout=60).stdout
+            told = subprocess.run(typed, capture_output=True, text=True, timeout=300).stdout
             assert told.startswith(TOLD[name]) and "idle n[1-2]" in told
             job = slurm.submit(
                 "ann", "-N2", "-n2", script="#!/bin/sh\nsrun sh -c 'echo $SLURM_PROCID >>ids'\n"

@@ -28,7 +28,7 @@ def run(*arguments: str, data: bytes | str = b"", env: Mapping[str, str] | None 
         capture_output=True,
         cwd=ROOT,
         env={**os.environ, **(env or {})},
-        timeout=60,
+        timeout=300,
     )
 
 
@@ -201,7 +201,7 @@ class TestUsage:
             "runpy.run_module('scheduler', run_name='__main__')\n"
         )
         done = subprocess.run(
-            [sys.executable, "-c", code], input=document.encode(), capture_output=True, cwd=ROOT, timeout=60
+            [sys.executable, "-c", code], input=document.encode(), capture_output=True, cwd=ROOT, timeout=300
         )
         assert done.returncode == 0, done.stderr.decode()
 

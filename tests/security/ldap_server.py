@@ -152,7 +152,11 @@ class DirectoryServer(Server):
             suffix=SUFFIX, people=PEOPLE, groups=GROUPS, reader=READER, reader_password=READER_PASSWORD
         )
         done = subprocess.run(
-            [tool("slapadd"), "-q", "-f", str(config)], input=data, capture_output=True, text=True, timeout=60
+            [tool("slapadd"), "-q", "-f", str(config)],
+            input=data,
+            capture_output=True,
+            text=True,
+            timeout=300,
         )
         if done.returncode:
             raise ServerError(f"slapadd failed:\n{done.stdout}{done.stderr}")

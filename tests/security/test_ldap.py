@@ -241,7 +241,8 @@ def test_a_slow_directory_keeps_few_threads(
 
 
 def test_one_time_is_for_all_questions_together(people: DirectoryServer, settings: Any) -> None:
-    settings.GIVEWAY_LDAP_TIMEOUT_S = settings.GIVEWAY_LDAP_SIGN_IN_S = 1
+    # Not less: a busy machine may take a second before it has asked anybody.
+    settings.GIVEWAY_LDAP_TIMEOUT_S = settings.GIVEWAY_LDAP_SIGN_IN_S = 3
     with silent_servers(3) as servers:
         settings.GIVEWAY_LDAP_URLS = urls(servers)
         assert AWAY in sign_in()

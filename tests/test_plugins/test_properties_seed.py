@@ -48,7 +48,7 @@ def run(folder: Path, *arguments: str, **environment: str) -> tuple[str, dict[st
         | environment,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
     )
     examples: dict[str, list[str]] = {}
     for written in tried.iterdir():

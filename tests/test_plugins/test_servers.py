@@ -12,7 +12,7 @@ import psycopg
 import pytest
 import redis
 
-from tests.plugins.server_process import Server, ServerError, found
+from tests.plugins.server_process import Server, ServerError, found, free_port
 from tests.plugins.servers import PostgresServer, RedisServer, missing
 
 CLIENT_ERRORS = (redis.RedisError, psycopg.Error)
@@ -30,7 +30,7 @@ def kind(request: pytest.FixtureRequest) -> type[Server]:
     return server
 
 
-def wait_until(condition: Callable[[], bool], what: str, seconds: float = 20) -> None:
+def wait_until(condition: Callable[[], bool], what: str, seconds: float = 300) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
@@ -159,3 +159,9 @@ def listening_addresses(port: int) -> list[str]:
             if state == "0A" and int(hex_port, 16) == port:
                 found.append(socket.inet_ntoa(bytes.fromhex(address)[::-1]) if table == "tcp" else address)
     return found
+
+
+def test_no_port_is_given_twice_before_its_server_listens() -> None:
+    """Once in some hundred runs two servers of a test had the same."""
+    given = [free_port() for _ in range(90)]
+    assert len(set(given)) == len(given)

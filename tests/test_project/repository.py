@@ -15,7 +15,7 @@ def own_files() -> tuple[Path, ...]:
         # safe.directory: the tests may be run by somebody else than the clone's owner, for example by root.
         command = ["git", "-c", "safe.directory=*", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others"]
         command.append("--exclude-standard")
-        names = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+        names = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
         paths = [ROOT / name for name in names.split("\0") if name]
     else:  # an unpacked archive holds nothing but the project
         paths = [path for path in ROOT.rglob("*") if ".venv" not in path.parts and "var" not in path.parts]

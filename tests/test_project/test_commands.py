@@ -51,7 +51,7 @@ class Machine:
             env=self.environment | environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
         )
 
 
@@ -65,7 +65,7 @@ def test_help_explains_every_command() -> None:
     phony = set(re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[0].split())
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     done = subprocess.run(
-        ["make"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=60
+        ["make"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=300
     )
     explained = dict(re.findall(r"^  make (\S+) +(\S.*)$", done.stdout, re.MULTILINE))
     assert explained.keys() == phony - {"env", "env-dev"}
@@ -76,7 +76,7 @@ def test_help_explains_every_command() -> None:
 def test_a_script_stops_at_its_first_failure(script: Path) -> None:
     assert os.access(script, os.X_OK)
     assert "\nset -euo pipefail\n" in script.read_text()
-    subprocess.run(["bash", "-n", script], check=True, timeout=60)
+    subprocess.run(["bash", "-n", script], check=True, timeout=300)
 
 
 @pytest.mark.parametrize(("installed", "wanted"), [("run", "run"), ("dev", "dev"), ("dev", "run")])

@@ -2,6 +2,7 @@
 
 from django.test import Client
 from django.utils import timezone
+from time_machine import TimeMachineFixture
 
 from console.forecasts.models import AccountingRead
 from tests import factories
@@ -19,7 +20,8 @@ def test_a_waiting_job_says_how_long_it_will_run(house: House, ada: Client) -> N
     assert "Expected to run" not in words_of(ada.get("/jobs/88/").content.decode())
 
 
-def test_a_running_job_says_when_it_ends(house: House, ada: Client) -> None:
+def test_a_running_job_says_when_it_ends(house: House, ada: Client, time_machine: TimeMachineFixture) -> None:
+    time_machine.move_to(timezone.now(), tick=False)
     now = int(timezone.now().timestamp())
     factories.make_running_job(house.cluster, "701", user="ann", task_level=0)
     ends = {"end_low": now + 605, "end_p50": now + 1805, "end_high": now + HOUR + 5}
@@ -28,7 +30,10 @@ def test_a_running_job_says_when_it_ends(house: House, ada: Client) -> None:
     assert "Expected end in 30 min 90 % sure: in 10 min to 1 h" in page
 
 
-def test_an_expected_end_that_is_over_is_not_said_to_have_been(house: House, ada: Client) -> None:
+def test_an_expected_end_that_is_over_is_not_said_to_have_been(
+    house: House, ada: Client, time_machine: TimeMachineFixture
+) -> None:
+    time_machine.move_to(timezone.now(), tick=False)
     now = int(timezone.now().timestamp())
     factories.make_running_job(house.cluster, "701", user="ann", task_level=0)
     ends = {"end_low": now - 60, "end_p50": now - 2, "end_high": now + HOUR + 5}

@@ -270,7 +270,7 @@ def test_processes_take_turns(path: Path, clock: Clock) -> None:
         for _ in range(3)
     ]
     for process in processes:
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=300)
         assert process.returncode == 0, errors.decode()
 
     with _open(path, clock, "empty").opened() as cluster:

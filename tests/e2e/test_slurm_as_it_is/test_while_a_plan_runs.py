@@ -166,9 +166,15 @@ def test_a_stopped_victim_that_its_user_releases_or_cancels_before_the_beneficia
     driver.running("ann", "low", *ONE, "-c", "4")
     driver.running("ann", "slow", *ONE, "-c", "4", script=STUBBORN)
     driver.submit("cy", "urgent", *ONE, "-c", "8")
-    driver.steer_until(lambda: driver.states()["low"] == "PENDING", "the first victim is off its node")
     words = ["scontrol", "release"] if what == "release" else ["scancel"]
-    driver.slurm.run([*words, driver.ids["low"]], "ann")
+
+    def as_soon_as_it_is_off_its_node() -> None:
+        """Before any cycle sees that the other one has left, too, and that the beneficiary runs."""
+        driver.slurm.wait_for_state(driver.ids["low"], "PENDING")
+        driver.slurm.run([*words, driver.ids["low"]], "ann")
+
+    with at(IS_ENDING, as_soon_as_it_is_off_its_node) as done:
+        driver.steer_until(done, "the victims are ending")
 
     driver.steer_until_running("urgent")
     driver.steer_until_settled()

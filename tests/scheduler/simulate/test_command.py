@@ -151,7 +151,7 @@ def test_the_policy_of_the_contracts_page_is_one() -> None:
 def test_what_sacct_prints_becomes_a_trace() -> None:
     """The lines are those of sacct 22.05.8, for the command that the page has."""
     command = [sys.executable, str(DOCS.parent / "examples" / "sacct_to_trace.py")]
-    done = subprocess.run(command, input=SACCT, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, input=SACCT, capture_output=True, text=True, check=True, timeout=300)
     rows = read_trace(done.stdout.encode())
     assert [
         (r.id, r.submit, r.runtime, r.limit, r.nodes, r.cpus, r.gpus, r.user, r.name) for r in rows

@@ -20,14 +20,15 @@ from tests.security.test_attacks.console_under_attack import (
 
 pytestmark = [pytest.mark.e2e]
 
-PAUSE_S = 5
+PAUSE_S = 20
 
 
 @pytest.fixture(scope="module")
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
-    """With a quarter of a second at once, and as much again in a quarter of a minute."""
+    """So little may be spent that one large change costs a pause of minutes: longer than a busy machine needs for a
+    dozen answers. Administrators have no bound."""
     home = Path(tmp_path_factory.mktemp("attack")) / "home"
-    with running_console(home, GIVEWAY_CHANGES_S="1") as running:
+    with running_console(home, GIVEWAY_CHANGES_S="0.1") as running:
         yield running
 
 
@@ -58,7 +59,7 @@ def test_as_much_as_there_may_be_again_and_again_comes_to_an_end(console: Consol
     assert {answer.status for answer in again} == {429}, "nor with more connections"
     assert console.ask("pam", "GET", "projects/alpha/").status == 200
     assert console.ask("dave", "PUT", "partitions/x/pause/", {"reason": "Others act."}).status == 200
-    assert console.ask("dave", "DELETE", "partitions/x/pause/").status in {200, 204}
+    assert console.ask("ada", "DELETE", "partitions/x/pause/").status in {200, 204}
     assert not tracebacks(console)
 
 
@@ -78,9 +79,9 @@ def test_a_locked_database_is_answered_in_words(console: Console) -> None:
     """Every request of everybody was answered 500 `database is locked`."""
     body = {"reason": "Against the lock."}
     with write_lock(console.database):
-        answers = at_once(lambda: console.ask("dave", "PUT", "partitions/x/pause/", body), 3)
+        answers = at_once(lambda: console.ask("ada", "PUT", "partitions/x/pause/", body), 3)
         assert console.ask("vera", "GET", "jobs/").status == 200, "reading goes on"
     assert {answer.status for answer in answers} == {503}
     assert {answer.retry_after for answer in answers} == {"5"}
     assert {answer.data["error"]["code"] for answer in answers} == {"database_away"}
-    assert console.ask("dave", "PUT", "partitions/x/pause/", body).status == 200
+    assert console.ask("ada", "PUT", "partitions/x/pause/", body).status == 200
