@@ -31,6 +31,7 @@ CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
     "template_fragments": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
 }
+TIME_ZONE = "UTC"  # wherever the machine is that they run on
 GIVEWAY_CHANGES_S = 1e9  # one process plays the same few people all the time
 
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # noqa: F405

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+import pytest
 
+from scheduler.adapters.simulator import stored
 from scheduler.adapters.simulator.jobs import JobSpec, OnSignal
 from scheduler.adapters.simulator.state import What
 from scheduler.adapters.simulator.stored import StoredSimulator
@@ -202,8 +204,11 @@ def house(home: Path, **env: str) -> Iterator[House]:
         **env,
     )
     built = House(home, environment)
-    try:
-        built.prepare()
-        yield built
-    finally:
-        built.stop()
+    with pytest.MonkeyPatch.context() as patch:
+        # The test is one of several who take turns at the cluster's file: it waits, where a worker's cycle gives up.
+        patch.setattr(stored, "LOCK_WAIT_S", 300.0)
+        try:
+            built.prepare()
+            yield built
+        finally:
+            built.stop()

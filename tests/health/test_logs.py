@@ -49,7 +49,7 @@ class Person:
         kind = "application/json" if as_json else "application/x-www-form-urlencoded"
         request = urllib.request.Request(self.base + path, body, {"Content-Type": kind, **headers})
         try:
-            with self._opener.open(request, timeout=60) as answer:
+            with self._opener.open(request, timeout=300) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()

@@ -76,7 +76,7 @@ class Browser:
         handlers = [self.cookies] if follow else [self.cookies, _Stay()]
         address = self.base + path if path.startswith("/") else path
         try:
-            with urllib.request.build_opener(*handlers).open(address, timeout=60) as found:
+            with urllib.request.build_opener(*handlers).open(address, timeout=300) as found:
                 return Answer(found.status, found.geturl(), found.read().decode())
         except urllib.error.HTTPError as error:
             text = error.read().decode()
