@@ -71,7 +71,7 @@ WORDS: dict[str, Any] = {
     "signal": gettext_lazy("Send checkpoint signal"),
     "requeue_hold": gettext_lazy("Stop and requeue, held"),
     "allow_requeue": gettext_lazy("Made requeueable again"),
-    "recover": gettext_lazy("Put back, ended by the signal"),
+    "recover": gettext_lazy("Put back after its end"),
     "cancel": gettext_lazy("Cancel"),
     "hold": gettext_lazy("Hold"),
     "release": gettext_lazy("Release"),

@@ -47,6 +47,13 @@ SENTENCES: dict[str, str] = {
     "doctor.clocks.behind": "slurmctld's clock is %(n)s s behind this machine's.",
     "doctor.clocks.behind.cure": "Let both keep their time by NTP (chrony).",
     # slurm.conf
+    "doctor.slurm.nobody": (
+        "Jobs that squeue tells as nobody's: %(n)s. This machine does not know their users by name, so all of them "
+        "count as one user without a project."
+    ),
+    "doctor.slurm.nobody.cure": (
+        "Let this machine ask the directory that the cluster's nodes ask for users (getent passwd USER)."
+    ),
     "doctor.conf.no_requeue": (
         "JobRequeue=0: only jobs that were submitted with --requeue can be stopped and put back."
     ),

@@ -15,7 +15,7 @@ from console.steering.exchanging.sets import is_exchange
 from console.steering.explanations import Known
 from console.steering.explanations.wording import exchanged_nodes
 from console.steering.models import ActionState, Checkpoint, Plan, PlannedAction, PlanState
-from scheduler.model.actions import STOPPING, ActionKind
+from scheduler.model.actions import REQUEUED, STOPPING, ActionKind
 
 ACTION_SENTENCES: dict[str, Promise] = {
     ActionKind.PRIORITISE: gettext_lazy("Giveway put it first in line"),
@@ -36,6 +36,9 @@ ACTION_SENTENCES: dict[str, Promise] = {
     ActionKind.LET_GO: gettext_lazy("Giveway keeps no nodes for it any more"),
     ActionKind.BEGIN: gettext_lazy("Giveway set when it may begin"),
 }
+FORGOTTEN = gettext_lazy(
+    "The cluster had forgotten that it was stopped; Giveway put it back into the queue, held"
+)
 ACTION_ICONS: dict[str, str] = {
     ActionKind.PRIORITISE: "arrow-up",
     ActionKind.PLACE: "arrow-down",
@@ -166,7 +169,7 @@ def _acted(action: PlannedAction) -> list[Event]:
     moment = action.issued_at or action.verified_at
     if moment is None or action.state in {ActionState.PLANNED, ActionState.EXPIRED}:
         return []
-    text = str(ACTION_SENTENCES.get(action.kind, action.kind))
+    text = str(FORGOTTEN if action.value == REQUEUED else ACTION_SENTENCES.get(action.kind, action.kind))
     if action.plan.job_id != action.job_id:
         purpose = _("%(what)s, after room was made for %(job)s (%(user)s)")
         if action.kind in STOPPING:

@@ -42,9 +42,8 @@ def _of_place(proposal: ProjectProposal, data: ProjectData, others: list[Project
             _("Its score of %(score)s would be the highest of all; now that is %(code)s with %(most)s.")
             % facts
         )
-    sharing = sorted(
-        each.code for each in others if data.slurm_account and each.slurm_account == data.slurm_account
-    )
+    account = data.slurm_account.lower()
+    sharing = sorted(each.code for each in others if account and each.slurm_account.lower() == account)
     if sharing:
         facts = {"account": data.slurm_account, "projects": names(sharing[:NAMED])}
         yield _("The Slurm account %(account)s is that of %(projects)s already.") % facts

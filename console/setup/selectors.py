@@ -139,11 +139,8 @@ def unknown_accounts(cluster: Cluster, told: Accounting) -> list[UnclaimedAccoun
 
     Those with most jobs first, then those with most users. An account without a user is a branch of the tree.
     """
-    known = set(
-        Project.objects.filter(cluster=cluster)
-        .exclude(slurm_account="")
-        .values_list("slurm_account", flat=True)
-    )
+    named = Project.objects.filter(cluster=cluster).exclude(slurm_account="")
+    known = {account.lower() for account in named.values_list("slurm_account", flat=True)}
     jobs = Job.objects.filter(cluster=cluster).exclude(account="").values_list("account", "user")
     counts = {(account, user): number for account, user, number in jobs.annotate(Count("pk")).order_by()}
     users: dict[str, set[str]] = {account.name: set(account.users) for account in told.accounts}
@@ -155,7 +152,7 @@ def unknown_accounts(cluster: Cluster, told: Accounting) -> list[UnclaimedAccoun
     found = [
         UnclaimedAccount(name, tuple(sorted(names)), seen.get(name, 0), parents.get(name, ""))
         for name, names in users.items()
-        if names and name not in known
+        if names and name.lower() not in known
     ]
     return sorted(found, key=lambda each: (-each.jobs, -len(each.users), each.name))
 

@@ -17,7 +17,8 @@ class ActionKind(StrEnum):
     REQUEUE_HOLD: stop a running job and put it back into the queue, held (`value` = `FIRST_ALLOW`: one that has become
     not requeueable is made requeueable right before; `value` = `NOT_HELD`: it is not held, and starts again by itself
     after the cluster's own delay should nobody come any more).
-    RECOVER: put back into the queue, held, a job whose script the checkpoint signal (`value`) has ended.
+    RECOVER: put back into the queue, held, a job whose script the checkpoint signal (`value`) has ended; or (`value` =
+    `REQUEUED`) one whose requeue was answered and forgotten, so that the run has ended by being stopped.
     CANCEL: end a running job that cannot be requeued.
     ALLOW_REQUEUE: make a job requeueable again (Slurm's Requeue=1).
     HOLD: hold a pending job. RELEASE: let a held pending job start at once when there is room
@@ -64,6 +65,7 @@ DRAIN_MARK = "giveway: "
 
 FIRST_ALLOW = "allow"
 NOT_HELD = "not_held"
+REQUEUED = "requeued"
 NOT_REQUEUEABLE = "presently disabled"
 """In the words in which a requeue of a job that is not requeueable is refused; no other refusal has them."""
 STOPPING = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})

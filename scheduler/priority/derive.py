@@ -1,8 +1,9 @@
 """From projects, keywords, patterns and overrides to a job's levels (spec 1.2), with the reason in words.
 
-1. The project a job belongs to, among those that have its user as a member: the one of its Slurm account;
-   else the one that its wckey or comment names (the code itself, or a token `project=<code>`); else the one
-   whose code and an underscore begin its name (the longest code); else the user's only or best project.
+1. The project a job belongs to, among those that have its user as a member: the one of its Slurm account, in
+   whatever letters (Slurm makes them small); else the one that its wckey or comment names (the code itself, or a
+   token `project=<code>`); else the one whose code and an underscore begin its name (the longest code); else the
+   user's only or best project.
 2. The user's level: an override of the partition that has not ended, else the project's score through the thresholds.
 3. The task's level: an override that has not ended, else a level's keyword that begins the job's name and is its
    user's to use, else a pattern of the project (its own level, or an importance that multiplies the score), else
@@ -280,8 +281,9 @@ def _project_of(job: ObservedJob, theirs: Sequence[_Known]) -> _Known | None:
     if len(theirs) <= 1:
         return theirs[0] if theirs else None
     if job.account:
+        account = job.account.lower()
         for known in theirs:
-            if known.project.slurm_account == job.account:
+            if known.project.slurm_account.lower() == account:
                 return known
     for known in theirs:
         if _names(job.wckey.lstrip("*"), known.project.code) or _names(job.comment, known.project.code):

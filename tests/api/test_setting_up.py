@@ -84,6 +84,9 @@ def test_the_set_up_is_told_and_examined(house: House, ada: APIClient) -> None:
     assert told["waits"] is False and told["findings"][0]["check"] == "worker" and told["accounting"] is True
     optics = {"name": "optics", "below": "physics", "users": ["ann", "bob"], "jobs": 0}
     assert optics in told["unknown_accounts"]
+    # Slurm makes the letters of accounts small, whatever somebody has typed for the project.
+    factories.make_project(house.cluster, "light", slurm_account="Optics")
+    assert optics not in ada.get("/api/v1/setup/").json()["unknown_accounts"]
     assert told["done"].keys() == {"cluster", "import", "sign-in", "people", "shadow"}
     assert "bare" in told["partitions_without_levels"]
     assert ada.post("/api/v1/setup/").json()["waits"] is True

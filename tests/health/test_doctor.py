@@ -163,6 +163,19 @@ def test_a_nearly_full_slurmctld(words: Mapping[str, str]) -> None:
     assert "MaxJobCount=1000" in only(slurm_settings.room_for_jobs(small, 801))[1]
 
 
+def test_users_that_this_machine_does_not_know_by_name() -> None:
+    """All of them are nobody to squeue: one user, of no project."""
+    assert bad(slurm.users_by_name(0)) == []
+    assert "nobody's: 3." in only(slurm.users_by_name(3))[1]
+
+
+def test_jobs_of_nobody_are_counted(db: None, settings: Settings) -> None:
+    cluster = Cluster.objects.create(name=settings.GIVEWAY_CLUSTER_NAME, kind="slurm")
+    for number, user in enumerate(("ann", "nobody", "nobody"), start=1):
+        factories.make_job(cluster, job_id=str(number), user=user)
+    assert run._policies_and_jobs()[1:] == (3, 2)
+
+
 def test_the_plugin_and_its_file_belong_together(words: Mapping[str, str]) -> None:
     assert "JobSubmitPlugins=lua" in only(slurm_settings.submit_plugin(words, "/etc/rules"))[1]
     assert (

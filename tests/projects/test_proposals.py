@@ -197,7 +197,7 @@ def test_codes_of_others_cannot_be_guessed(pam: User, alpha: Project) -> None:
 
 
 def test_who_decides_is_told_what_reaches_further_than_it_looks(pam: User, alpha: Project) -> None:
-    alpha.slurm_account = "physics"
+    alpha.slurm_account = "Physics"
     alpha.save()
     made = ask(
         pam, alpha, size=1e6, urgency=9.0, slurm_account="physics", members=("ann", "cy"),

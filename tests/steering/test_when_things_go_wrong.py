@@ -9,13 +9,14 @@ from console.audit.models import AuditEntry
 from console.core import clock
 from console.steering.actions import acting, lease
 from console.steering.cycle import run_cycle
-from console.steering.models import CycleLease, Plan, PlannedAction
+from console.steering.models import CycleLease, Fate, Incident, Plan, PlannedAction, Victim
 from scheduler.adapters.simulator import acting as simulated
+from scheduler.adapters.simulator import lifecycle
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.faults import ActionFault, FaultEffect
 from scheduler.adapters.simulator.jobs import OnSignal, SimJob
 from scheduler.adapters.simulator.state import SimNodeState, SimState
-from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind
+from scheduler.model.actions import REQUEUED, Action, ActionKind, ActionOutcome, OutcomeKind
 from scheduler.model.jobs import JobState
 from tests.steering.conftest import Sim
 
@@ -355,3 +356,49 @@ def test_a_stop_that_finds_its_victim_ending_at_the_signal_does_not_lose_it(
     assert sim.port.job(low).restarts == 1
     assert [stop.outcome for stop in sim.actions(ActionKind.REQUEUE_HOLD)] == ["already"]
     assert sim.state(low) is JobState.RUNNING
+
+
+@pytest.mark.parametrize("ok", [False, True])
+def test_a_victim_whose_requeue_slurmctld_forgets_as_it_dies_is_put_back(
+    sim: Sim, monkeypatch: pytest.MonkeyPatch, ok: bool
+) -> None:
+    """Seen on real ones: killed right after it had answered, it comes back without the requeue, hears of the node that
+    the script was ended by a signal, or well, and counts the job as over."""
+    told = simulated._stopping
+    died: list[str] = []
+
+    def as_slurm(state: SimState, job: SimJob, action: Action) -> ActionOutcome:
+        if action.kind is not ActionKind.REQUEUE_HOLD or job.id in died:
+            return told(state, job, action)
+        died.append(job.id)
+        lifecycle.end(state, job, ok=ok)
+        job.killed = True
+        return ActionOutcome(OutcomeKind.DONE)
+
+    monkeypatch.setattr(simulated, "_stopping", as_slurm)
+    sim.policy()
+    low = sim.running("ann", 8)
+    urgent = sim.submit("cy", 8, run_time_s=20)
+
+    sim.cycles(10)
+
+    assert (sim.state(urgent), sim.plan().state) == (JobState.RUNNING, "verified")
+    assert sim.plan().outcome == f"{urgent} started. {low} went back to the queue."
+    assert [action.value for action in sim.actions(ActionKind.RECOVER)] == [REQUEUED]
+    assert not Incident.objects.exists()
+    sim.cycles(20)
+    assert (sim.state(low), sim.port.job(low).restarts) == (JobState.RUNNING, 1)
+
+
+def test_a_stopped_victim_that_its_user_cancels_is_not_put_back(sim: Sim) -> None:
+    sim.policy()
+    low = sim.running("ann", 8)
+    sim.submit("cy", 8, run_time_s=20)
+    sim.cycle()
+    sim.port.advance(5)
+    sim.port.cancel(low)
+
+    sim.cycles(5)
+
+    assert (sim.state(low), sim.actions(ActionKind.RECOVER)) == (None, [])
+    assert Victim.objects.get().fate == Fate.ENDED

@@ -100,29 +100,32 @@ def _slurm(database_alive: bool) -> Iterator[Finding]:
     yield from slurm_settings.submit_plugin(found.words, settings.GIVEWAY_SUBMIT_RULES)
     if database_alive:
         yield from _with_database("kept nodes", lambda: slurm.check_kept(found, _kept_for()))
-    policies, jobs = _policies_and_jobs() if database_alive else ([], 0)
+    policies, jobs, nobodys = _policies_and_jobs() if database_alive else ([], 0, 0)
     deadlines = [policy.start_deadline_s for policy in policies]
     yield from slurm_settings.kill_wait(
         found.words, min(deadlines, default=PartitionPolicy("").start_deadline_s)
     )
     yield from slurm_settings.room_for_jobs(found.words, jobs)
+    yield from slurm.users_by_name(nobodys)
     steered = {policy.name for policy in policies if policy.enforcement != Enforcement.SHADOW}
     yield from slurm_settings.partitions_preempt(
         {name: fields for name, fields in found.partitions.items() if name in steered}
     )
 
 
-def _policies_and_jobs() -> tuple[list[PartitionPolicy], int]:
-    """What the settings of slurm.conf are compared with; nothing where the tables are not as they should be."""
+def _policies_and_jobs() -> tuple[list[PartitionPolicy], int, int]:
+    """What the settings of slurm.conf are compared with, and how many jobs are nobody's; nothing where the tables are
+    not as they should be."""
     rows = Partition.objects.filter(
         cluster__name=settings.GIVEWAY_CLUSTER_NAME, revision__isnull=False
     ).select_related("revision")
     jobs = Job.objects.filter(cluster__name=settings.GIVEWAY_CLUSTER_NAME).exclude(phase=JobPhase.ENDED)
     try:
-        return [policy_of(row) for row in rows], jobs.values("job_id").distinct().count()
+        nobodys = jobs.filter(user=slurm.NOBODY).values("job_id").distinct().count()
+        return [policy_of(row) for row in rows], jobs.values("job_id").distinct().count(), nobodys
     except DatabaseError:
         connection.close()
-        return [], 0
+        return [], 0, 0
 
 
 def _kept_for() -> set[str]:

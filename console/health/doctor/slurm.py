@@ -12,6 +12,8 @@ OLDEST = (22, 5)
 TRIED = ("22.05", "24.11", "26.05")
 """The releases of docs/slurm-versions.md."""
 CLOCK_S = 5
+NOBODY = "nobody"
+"""So Slurm's commands call every user whose number this machine has no name for (tried on 22.05.8)."""
 
 
 def check_commands(slurm: Checkup) -> Iterator[Finding]:
@@ -105,6 +107,12 @@ def check_kept(slurm: Checkup, asked: Collection[str]) -> Iterator[Finding]:
         yield warn("kept nodes", counted("doctor.kept.stranded", len(stranded)), names=Listed(stranded))
     elif slurm.words:
         yield ok("kept nodes", "doctor.kept.asked")
+
+
+def users_by_name(nobodys: int) -> Iterator[Finding]:
+    """Whether this machine knows the users of the cluster's jobs; `nobodys`: jobs of users that it does not know."""
+    if nobodys:
+        yield warn("commands", "doctor.slurm.nobody", n=nobodys)
 
 
 def _release(version: str) -> tuple[int, int] | None:

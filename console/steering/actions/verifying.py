@@ -28,7 +28,7 @@ from console.steering.journal import tell_action, tell_plan
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
 from console.steering.served import label_of
 from console.steering.states import move_action, move_plan
-from scheduler.model.actions import BY_NICE, RESIZING, ActionKind, OutcomeKind
+from scheduler.model.actions import BY_NICE, REQUEUED, RESIZING, ActionKind, OutcomeKind
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.sentence import join, say
 
@@ -61,6 +61,7 @@ def verify(plans: Sequence[Plan], following: Following, policies: Mapping[str, P
                 _judge(action, jobs.get(action.job_id))
         _watch(plan, following, policies.get(plan.partition))
         _recover_killed(plan, jobs)
+        _recover_forgotten(plan, following)
         if plan.kind == PlanKind.GROW or (
             plan.kind == PlanKind.PREEMPT and (plan.undo_reason or plan.started_at)
         ):
@@ -174,13 +175,27 @@ def _recover_killed(plan: Plan, jobs: Jobs) -> None:
         if _was_not_put_back(stop) and stop.job_id not in jobs and run_of(stop) in signalled - known:
             expire(stop, say("action.ended_in_grace"))
             signal = next(a for a in actions if a.kind == ActionKind.SIGNAL and run_of(a) == run_of(stop))
-            add_action(plan, stop, ActionKind.RECOVER, order=3, value=signal.value)
-            resize_again(plan, stop)
-            releases = [a for a in actions if a.kind == ActionKind.RELEASE and run_of(a) == run_of(stop)]
-            if all(a.state in FINAL for a in releases):
-                add_action(
-                    plan, stop, ActionKind.RELEASE, order=4, value=releases[0].value if releases else ""
-                )
+            _put_back(plan, stop, actions, signal.value)
+
+
+def _recover_forgotten(plan: Plan, following: Following) -> None:
+    """A victim whose stop was carried out, and that has ended in just the run that was stopped: the cluster has
+    forgotten that it was to be put back (slurmctld answers before it writes down). It must go back like the others."""
+    actions = list(plan.actions.all())
+    known = {run_of(a) for a in actions if a.kind == ActionKind.RECOVER}
+    for stop in actions:
+        asked_for = stop.kind == ActionKind.REQUEUE_HOLD and stop.outcome == OutcomeKind.DONE
+        if asked_for and run_of(stop) not in known and following.ended_in(run_of(stop)):
+            _put_back(plan, stop, actions, REQUEUED)
+
+
+def _put_back(plan: Plan, stop: PlannedAction, actions: Sequence[PlannedAction], value: str) -> None:
+    """Have the job of a stop put back into the queue after its end, and let go on from there."""
+    add_action(plan, stop, ActionKind.RECOVER, order=3, value=value)
+    resize_again(plan, stop)
+    releases = [a for a in actions if a.kind == ActionKind.RELEASE and run_of(a) == run_of(stop)]
+    if all(a.state in FINAL for a in releases):
+        add_action(plan, stop, ActionKind.RELEASE, order=4, value=releases[0].value if releases else "")
 
 
 def _was_not_put_back(stop: PlannedAction) -> bool:

@@ -30,6 +30,8 @@ LOOKED_FOR = timedelta(days=1)
 AT_WORK = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CANCEL, ActionKind.RECOVER})
 TOLD = (Fate.WAITING, Fate.RETURNED, Fate.SPARED, Fate.CANCELLED, Fate.ENDED, Fate.LOST)
 """The order in which a plan's outcome tells of them."""
+BY_ITSELF = (EndKind.FAILED, EndKind.COMPLETED)
+"""How a run ends that nobody has cancelled: a requeue that is remembered begins another one."""
 STOPPED_AGAIN = VictimFate(Fate.RETURNED, say("fate.came_back"), settled=True)
 """A later run of it is a victim already."""
 
@@ -144,6 +146,11 @@ class Following:
             run = RunKey(row.job_id, row.run_start, row.run_restarts)
             self._look_after(row, by_run.get(run, ()))
         return all(row.fate != Fate.OPEN for row in rows)
+
+    def ended_in(self, run: RunKey) -> bool:
+        """Whether the cluster tells that a job has failed or completed in just this run, and it is seen no more."""
+        ending = None if self.endings is None or run.job_id in self.jobs else self.endings.get(run.job_id)
+        return ending is not None and ending.kind in BY_ITSELF and ending.start == run.start
 
     def settle_others(self, plans: Iterable[Plan]) -> None:
         """The same for victims whose plans are over; `plans`: those that are not, or were not a moment ago."""

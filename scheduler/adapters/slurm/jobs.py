@@ -174,8 +174,10 @@ def running(
     """A job that holds resources. `limits`: where it may start again."""
     if row.start is None and state is JobState.RUNNING and not not_understood:
         not_understood = "it runs but has no start time"
-    if row.state.startswith("SUSPENDED"):
-        # Slurm gives the CPUs of a suspended job to others, but neither its memory nor its GPUs.
+    if row.state.startswith("SUSPENDED") and row.priority == 0:
+        # Slurm gives the CPUs of a job that a person has suspended to others, but neither its memory nor its GPUs. One
+        # that Slurm itself has suspended for another keeps its priority, and gets its CPUs back as soon as they are
+        # free: nobody else does, so it holds them.
         alloc = {node: {k: v for k, v in share.items() if k != "cpu"} for node, share in alloc.items()}
     if limits is not None:
         limits = replace(limits, nodes=len(alloc), per_node=_largest(alloc)) if alloc else None

@@ -4,6 +4,10 @@ A batch script that does not catch the signal is ended by it: Slurm counts the j
 requeues such a job for a while (MinJobAge). Only one that just this signal ended, in just the run that was meant, is
 put back; one that ended by itself, or that somebody cancelled, is left in peace.
 
+The same is done where slurmctld has answered a requeue, and died before it had written that down: the node has stopped
+the job, and that is all that the next slurmctld hears of it. It counts the run as failed, or, where the script ends
+well when it is told to, as completed. A requeue that it remembers would have begun another run.
+
 To leave it in peace is to give the job up, so two looks have to agree on that. What is not understood is "unknown": the
 job is looked at again.
 """
@@ -19,7 +23,7 @@ from scheduler.adapters.slurm.errors import shortened
 from scheduler.adapters.slurm.jobs import state_of_word
 from scheduler.adapters.slurm.look import LookResult
 from scheduler.adapters.slurm.rows import Table
-from scheduler.model.actions import Action, ActionOutcome, OutcomeKind
+from scheduler.model.actions import REQUEUED, Action, ActionOutcome, OutcomeKind
 
 # Slurm's own fields only: nothing a user writes can stand in them.
 _FIELDS = ("JobArrayID", "JobID", "HetJobID", "State", "StartTime", "RestartCnt", "exit_code", "Reason")
@@ -27,6 +31,7 @@ _STATUS = re.compile(r"\d{1,5}")
 _EXIT_AND_SIGNAL = re.compile(r"(\d{1,5}):(\d{1,3})")
 _RAISED = re.compile(r"RaisedSignal:(\d{1,3})(?:\(.*\))?")
 _ENDED_BY_SIGNAL = "FAILED"
+_ENDED_BY_ITS_STOP = frozenset({_ENDED_BY_SIGNAL, "COMPLETED"})
 FORGOTTEN = ActionOutcome(OutcomeKind.GONE, "slurmctld knows the job no more, so it cannot be put back")
 
 
@@ -71,6 +76,10 @@ def _verdict(action: Action, seen: LookResult[_Ending]) -> ActionOutcome | None:
         return FORGOTTEN
     if (ending.start, ending.restarts) != (action.run.start, action.run.restarts):
         return ActionOutcome(OutcomeKind.GONE, f"that run is over; the job has ended since ({ending.words})")
+    if action.value == REQUEUED:
+        if ending.state in _ENDED_BY_ITS_STOP:
+            return None
+        return ActionOutcome(OutcomeKind.GONE, f"the job ended, but not by its stop ({ending.words})")
     if ending.state != _ENDED_BY_SIGNAL or ending.signal != _number(action.value):
         return ActionOutcome(OutcomeKind.GONE, f"the job ended, but not by the signal ({ending.words})")
     return None

@@ -126,10 +126,19 @@ def test_a_completing_job_keeps_the_share_of_the_nodes_it_still_has() -> None:
 
 
 def test_a_suspended_job_that_goes_on_has_its_cpus_again() -> None:
-    seen = replace(row("plain", "cpu=4,mem=200M"), cpus=4, state="SUSPENDED")
+    seen = replace(row("plain", "cpu=4,mem=200M"), cpus=4, state="SUSPENDED", priority=0)
     suspended = jobs.running(seen, JobState.RUNNING, {"plain": {"cpu": 4, "mem": 200}})
     assert suspended.alloc == {"plain": {"mem": 200}}
 
     resumed = replace(seen, state="RUNNING")
     assert jobs.remembered_alloc(resumed, suspended) is None
     assert jobs.plain_alloc(resumed, ROOM) == {"plain": {"cpu": 4, "mem": 200}}
+
+
+def test_a_job_that_slurm_has_suspended_for_another_is_owed_its_cpus() -> None:
+    """PreemptMode=SUSPEND,GANG: when the other one ends it goes on at once, whoever waits for these CPUs (tried on the
+    three releases: a person's suspension sets the priority to 0, and this one leaves it)."""
+    seen = replace(row("plain", "cpu=4,mem=200M"), cpus=4, state="SUSPENDED", priority=1)
+    suspended = jobs.running(seen, JobState.RUNNING, {"plain": {"cpu": 4, "mem": 200}})
+
+    assert suspended.alloc == {"plain": {"cpu": 4, "mem": 200}}

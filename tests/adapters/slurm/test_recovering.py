@@ -8,7 +8,7 @@ import pytest
 from scheduler.adapters.slurm.commands import CommandAnswer
 from scheduler.adapters.slurm.recover import signal_of
 from scheduler.adapters.slurm.write import Writer
-from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind
+from scheduler.model.actions import REQUEUED, Action, ActionKind, ActionOutcome, OutcomeKind
 from scheduler.model.jobs import RunKey
 from tests.adapters.slurm.replay import RECORDED_MARK, Scripted
 from tests.adapters.slurm.test_writing import START, STARTED, UNHEARD_OF, changes, table
@@ -157,3 +157,44 @@ def test_a_job_that_slurmctld_has_forgotten_is_gone_and_the_words_say_so() -> No
 
     assert outcome.kind is OutcomeKind.GONE
     assert "knows the job no more" in outcome.detail
+
+
+# Release: how a job is told whose requeue slurmctld has forgotten, of a plain script, of one that did not heed SIGTERM,
+# of one that then said `exit 3`, and of one that then ended well.
+FORGOTTEN = {
+    "22.05.8": (
+        ("15|JobLaunchFailure", "FAILED"),
+        ("9|JobLaunchFailure", "FAILED"),
+        ("768|NonZeroExitCode", "FAILED"),
+        ("0|None", "COMPLETED"),
+    ),
+    "26.05.5": (
+        ("0:15|RaisedSignal:15(Terminated)", "FAILED"),
+        ("0:9|RaisedSignal:9(Killed)", "FAILED"),
+        ("3:0|NonZeroExitCode", "FAILED"),
+        ("0:0|None", "COMPLETED"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("told", "state"), [case for cases in FORGOTTEN.values() for case in cases], ids=str)
+def test_a_job_whose_requeue_slurmctld_forgot_is_put_back_however_it_ended(told: str, state: str) -> None:
+    runner = slurm("7", endings=lambda _time: ending("7", told, state))
+
+    assert one(runner, REQUEUED).kind is OutcomeKind.DONE
+    assert changes(runner) == [("scontrol", "requeuehold", "7")]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ending("7", "0:15|None", "CANCELLED"),
+        ending("7", "0:15|None", "TIMEOUT"),
+        ending("7", "0:15|RaisedSignal:15(Terminated)", restarts=1),
+    ],
+)
+def test_nor_is_one_that_somebody_cancelled_or_whose_requeue_was_not_forgotten(row: str) -> None:
+    runner = slurm("7", endings=lambda _time: row)
+
+    assert one(runner, REQUEUED).kind is OutcomeKind.GONE
+    assert changes(runner) == []

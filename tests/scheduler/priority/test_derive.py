@@ -31,6 +31,11 @@ class TestTheProjectOfAJob:
         job = observed(name="alpha_x", account="beta", wckey="alpha", comment="project=alpha")
         assert standing(job, ALPHA, BETA).project == "beta"
 
+    @pytest.mark.parametrize("written", ["Beta", "BETA", "DOM\\Beta Lab"])
+    def test_the_letters_of_an_account_are_small_in_slurm_whatever_was_typed(self, written: str) -> None:
+        beta = project("beta", size=20, urgency=1, slurm_account=written)
+        assert standing(observed(name="alpha_x", account=written.lower()), ALPHA, beta).project == "beta"
+
     @pytest.mark.parametrize(
         "words",
         [
