@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from django.db import transaction
-from django.db.models import F, TextField
+from django.db.models import F, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from console.cluster.lives import end_runs, go_on
@@ -23,7 +23,7 @@ from console.cluster.written_jobs import (
     will_be_kept,
     written_row,
 )
-from console.core import clock
+from console.core import clock, kept_queries
 from console.core.many_rows import update_rows
 from scheduler.model.observation import Observation
 
@@ -229,8 +229,12 @@ def _own_units(observation: Observation) -> dict[str, dict[str, str]]:
     return found
 
 
+def _states(cluster: int) -> QuerySet[ClusterPartition, tuple[str, str]]:
+    return ClusterPartition.objects.filter(cluster=cluster).values_list("name", "state")
+
+
 def _write_partitions(cluster: Cluster, observation: Observation) -> bool:
-    known = dict(ClusterPartition.objects.filter(cluster=cluster).values_list("name", "state"))
+    known = dict(kept_queries.rows(_states, cluster.pk))
     seen = {partition.name: partition.state for partition in observation.partitions}
     for name, state in seen.items():
         if known.get(name) != state:

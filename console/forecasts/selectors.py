@@ -3,15 +3,22 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from django.db.models import QuerySet
+
 from console.cluster.models import Cluster, Job
+from console.core import kept_queries
 from console.forecasts.models import JobForecast, RunTimeModel
 
 
 def expected_ends(cluster: Cluster) -> dict[tuple[str, int], int]:
     """By job and start: when its run is expected to have ended with four chances in five (epoch seconds)."""
-    rows = JobForecast.objects.filter(cluster=cluster, ended_at=None, end_p80__isnull=False)
-    ends = rows.values_list("job_id", "start", "end_p80")
+    ends = kept_queries.rows(_expected, cluster.pk)
     return {(job_id, start): end for job_id, start, end in ends if start is not None and end is not None}
+
+
+def _expected(cluster: int) -> QuerySet[JobForecast, tuple[str, int | None, int | None]]:
+    rows = JobForecast.objects.filter(cluster=cluster, ended_at=None, end_p80__isnull=False)
+    return rows.values_list("job_id", "start", "end_p80")
 
 
 def longest_runs(cluster: Cluster, job_ids: Iterable[str]) -> dict[str, float]:

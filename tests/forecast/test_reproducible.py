@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TRAIN = """
@@ -33,6 +34,7 @@ def trained(**multiplying: str) -> list[list[float]]:
     return parameters
 
 
+@pytest.mark.timeout(600)
 def test_a_model_is_the_same_on_another_machine() -> None:
     """In single precision the roundings of a thousand steps grew into the second digit of some weights."""
     here = trained(OPENBLAS_NUM_THREADS="1")

@@ -1,10 +1,13 @@
 """How the tests of a run are shared out to its processes: who waits from one end, who computes from the other.
 
 Tests on a real Slurm wait most of their time, most others compute. Were all that wait first, the processors would stand
-still; were they last, the run would end with waiting. So there is one line: first tests that wait, then quick ones, at
-the end the long ones that compute, the longest last. Of four processes one takes from the end of it, the others from
-its beginning: half of the time of all tests is waiting, which needs little of a processor. They meet among the quick
-ones: at the end of a run nobody waits for a long test.
+still; were they last, the run would end with waiting. So there is one line: first tests that wait, the long ones before
+the others, then quick ones, at the end those that compute for long: with a browser, and the longest last. Of four
+processes one takes from the end of it, the others from its beginning: half of the time of all tests is waiting, which
+needs little of a processor. They meet among the quick ones: at the end of a run nobody waits for a long test.
+
+A test with a browser keeps several processes busy, ours and Chromium's, and looks at what they do: those of all
+processes at once are too much for two processors. From the end of the line two are taken at a time, beside the waiting.
 
 What may take long says so with `timeout`. Within each class the order stays as it was (at random).
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from xdist.workermanage import WorkerController
 
 LONG_S = 100
-WAITS, QUICK, TOGETHER, LONG = range(4)
+WAITS, QUICK, TOGETHER, BROWSER, LONG = range(5)
 PIECES = "pieces_of_work"
 
 
@@ -39,16 +42,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         Path(told[PIECES]).write_text(json.dumps(pieces))
 
 
-def _place(item: pytest.Item) -> tuple[int, int]:
+def _place(item: pytest.Item) -> tuple[int, int, bool]:
     timeout = item.get_closest_marker("timeout")
     allowed = int(timeout.args[0]) if timeout and timeout.args else 0
+    through_the_house = item.get_closest_marker("e2e") is not None
     if item.get_closest_marker("slurm"):
-        return WAITS, -allowed
+        return WAITS, -allowed, not through_the_house
     if allowed >= LONG_S:
-        return LONG, allowed
-    if item.get_closest_marker("e2e"):
-        return WAITS, 0
-    return (QUICK if piece_of(item) == item.nodeid else TOGETHER), 0
+        return LONG, allowed, False
+    if item.get_closest_marker("browser"):
+        return BROWSER, 0, False
+    if through_the_house:
+        return WAITS, 0, False
+    return (QUICK if piece_of(item) == item.nodeid else TOGETHER), 0, False
 
 
 def piece_of(item: pytest.Item) -> str:

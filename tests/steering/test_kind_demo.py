@@ -27,6 +27,7 @@ def demo(db: None, monkeypatch: pytest.MonkeyPatch) -> Sim:
     return sim
 
 
+@pytest.mark.timeout(600)
 def test_in_a_quarter_of_an_hour_nobody_is_stopped_twice_or_in_its_first_minute(demo: Sim) -> None:
     demo.cycles(15 * MIN // STEP, every_s=STEP)
     stops = [each for each in demo.port.state.record if each.what is What.STOPPED and each.at >= START]

@@ -167,6 +167,7 @@ def contention(db: None, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Conte
     return run
 
 
+@pytest.mark.timeout(600)
 def test_hours_of_contention(contention: Callable[..., Contention]) -> None:
     limited, unlimited = contention("limited", **LIMITED), contention("unlimited", **UNLIMITED)
     for each in (limited, unlimited):

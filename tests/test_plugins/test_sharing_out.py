@@ -75,12 +75,23 @@ def test_the_line(request: pytest.FixtureRequest) -> None:
         item("longest", pytest.mark.timeout(1200)),
         item("long", pytest.mark.timeout(300), pytest.mark.e2e),
         item("quick", pytest.mark.timeout(20)),
+        item("page", pytest.mark.browser, pytest.mark.e2e),
+        item("short on slurm", pytest.mark.slurm),
         item("processes", pytest.mark.e2e),
         item("slurm", pytest.mark.slurm, pytest.mark.e2e),
         item("noisy", pytest.mark.slurm, pytest.mark.timeout(300)),
     ]
     items.sort(key=_place)
-    assert [each.name for each in items] == ["noisy", "processes", "slurm", "quick", "long", "longest"]
+    assert [each.name for each in items] == [
+        "noisy",
+        "processes",
+        "slurm",
+        "short on slurm",
+        "quick",
+        "page",
+        "long",
+        "longest",
+    ]
 
 
 @pytest.fixture(scope="module")

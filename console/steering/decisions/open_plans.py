@@ -1,6 +1,8 @@
 """The plans that are not over. A cycle asks for them again and again; of proposals there may be very many."""
 
 from collections.abc import Collection, Iterable
+from functools import lru_cache
+from typing import Any
 
 from django.db import connection
 from django.db.models import QuerySet, prefetch_related_objects
@@ -63,10 +65,15 @@ class OpenPlans:
 
 def _digests(cluster: Cluster) -> dict[int, int]:
     """Of each proposal its whole row as one number, without reading it into an object."""
-    sql, values = _whole(cluster.pk, PlanState.PROPOSED).query.sql_with_params()
     with connection.cursor() as cursor:
-        cursor.execute(sql, values)
+        cursor.execute(*_proposed(cluster.pk))
         return {row[0]: hash(row) for row in cursor.fetchall()}
+
+
+@lru_cache(maxsize=64)
+def _proposed(cluster: int) -> tuple[str, tuple[Any, ...]]:
+    """The SQL and its values: they hang on the cluster alone."""
+    return _whole(cluster, PlanState.PROPOSED).query.sql_with_params()
 
 
 def _stands(plan: Plan, there: tuple[int, str] | None) -> bool:

@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from django.db.models import QuerySet
+
 from console.cluster.models import Cluster, Job
-from console.core import clock
+from console.core import clock, kept_queries
 from console.steering.journal import tell_not_requeued
 from console.steering.models import NotRequeued
 from scheduler.model.jobs import JobState, ObservedJob
@@ -57,11 +59,15 @@ def _counts(job: ObservedJob, was: bool) -> bool:
     return job.state is JobState.RUNNING or (was and job.state is JobState.PENDING)
 
 
+def _all_of(cluster: int) -> QuerySet[NotRequeued]:
+    return NotRequeued.objects.filter(cluster=cluster)
+
+
 def remember(cluster: Cluster, observation: Observation) -> None:
     """Write down what is new of the jobs that are not requeued. Must run inside a transaction."""
     seen = observation.jobs_by_id
     odd = {job.id: job for job in observation.jobs if job.no_requeue_since is not None}
-    for row in NotRequeued.objects.filter(cluster=cluster):
+    for row in kept_queries.rows(_all_of, cluster.pk):
         job = odd.pop(row.job_id, None)
         if job is not None:
             _note(row, job)

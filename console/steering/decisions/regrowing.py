@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from console.cluster.models import Cluster, Job, JobPhase, JobRun
-from console.core import clock
+from console.core import clock, kept_queries
 from console.forecasts.selectors import expected_ends
 from console.steering.models import STOP_KINDS, ActionState, Plan, PlanKind, PlannedAction, PlanState
 from scheduler.model.actions import RESIZING, ActionKind
@@ -95,11 +96,7 @@ def regrowing(cluster: Cluster, ways: frozenset[Resizing] | None) -> Regrowing:
     """Read it: one query where nobody who runs was made smaller, or where the cluster cannot."""
     if ways is not None and Resizing.RESTART not in ways:
         return Regrowing()
-    running = Job.objects.filter(cluster=cluster, phase=JobPhase.RUNNING).values("job_id")
-    resized = PlannedAction.objects.filter(
-        cluster=cluster, kind__in=RESIZING, state=ActionState.VERIFIED, attempts__gt=0, job_id__in=running
-    )
-    actions = list(resized.select_related("plan").order_by("id"))
+    actions = kept_queries.rows(_resized, cluster.pk)
     had = _nodes_before(actions)
     if not had:
         return Regrowing()
@@ -109,6 +106,14 @@ def regrowing(cluster: Cluster, ways: frozenset[Resizing] | None) -> Regrowing:
     asked = frozenset(RunKey(a.job_id, a.run_start, a.run_restarts) for a in sent)
     ends = {key: end for key, end in expected_ends(cluster).items() if key[0] in had}
     return Regrowing(_shrunk(cluster, had, actions), asked, ends)
+
+
+def _resized(cluster: int) -> QuerySet[PlannedAction]:
+    running = Job.objects.filter(cluster=cluster, phase=JobPhase.RUNNING).values("job_id")
+    resized = PlannedAction.objects.filter(
+        cluster=cluster, kind__in=RESIZING, state=ActionState.VERIFIED, attempts__gt=0, job_id__in=running
+    )
+    return resized.select_related("plan").order_by("id")
 
 
 def _nodes_before(actions: Iterable[PlannedAction]) -> dict[str, int]:

@@ -5,8 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import structlog
+from django.db.models import QuerySet
 
 from console.cluster.models import Cluster
+from console.core import kept_queries
 from console.steering.models import ActionState, PlannedAction
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState, ObservedJob, RunKey, SnapshotJob
@@ -50,11 +52,8 @@ class Resizable:
 
 def resizable(cluster: Cluster, ways: frozenset[Resizing] | None = None) -> Resizable:
     """What is known of it: one query. `ways`: of the cluster, where it was asked."""
-    done = PlannedAction.objects.filter(
-        cluster=cluster, kind__in=(ActionKind.RESIZE, ActionKind.SHRINK), attempts__gt=0
-    ).order_by()
     refused, shrunk, in_vain = set[str](), set[RunKey](), set[RunKey]()
-    for action in done.only("kind", "state", "job_id", "run_start", "run_restarts"):
+    for action in kept_queries.rows(_done, cluster.pk):
         failed = action.state == ActionState.FAILED
         if action.kind == ActionKind.RESIZE and failed:
             refused.add(action.job_id)
@@ -63,6 +62,13 @@ def resizable(cluster: Cluster, ways: frozenset[Resizing] | None = None) -> Resi
             (in_vain if failed else shrunk).add(run)
     known = Resizable(refused=frozenset(refused), shrunk=frozenset(shrunk), in_vain=frozenset(in_vain))
     return known if ways is None else replace(known, ways=ways)
+
+
+def _done(cluster: int) -> QuerySet[PlannedAction]:
+    done = PlannedAction.objects.filter(
+        cluster=cluster, kind__in=(ActionKind.RESIZE, ActionKind.SHRINK), attempts__gt=0
+    ).order_by()
+    return done.only("kind", "state", "job_id", "run_start", "run_restarts")
 
 
 def ways_of(cluster: Cluster, adapter: ClusterPort, jobs: Iterable[ObservedJob]) -> frozenset[Resizing]:

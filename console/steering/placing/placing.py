@@ -18,9 +18,11 @@ is written down before; asking twice does no harm.
 from collections.abc import Iterable, Mapping, Sequence
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from console.cluster.models import Cluster
 from console.cluster.services import show_change
+from console.core import kept_queries
 from console.core.failpoints import failpoint
 from console.steering.actions.acting import Acting
 from console.steering.models import ChosenPlace, KeptPlace
@@ -41,9 +43,13 @@ GIVES_UP_S = 20
 LONGEST_USER = 64
 
 
+def _chosen(cluster: int) -> QuerySet[ChosenPlace]:
+    return ChosenPlace.objects.filter(cluster=cluster)
+
+
 def place_jobs(cluster: Cluster, acting: Acting, chosen: Sequence[Chosen]) -> int:
     """Bring begin times in line with what was chosen; how many jobs were asked for."""
-    known = {row.job_id: row for row in ChosenPlace.objects.filter(cluster=cluster)}
+    known = {row.job_id: row for row in kept_queries.rows(_chosen, cluster.pk)}
     for row in known.values():
         row.cluster = cluster
     jobs = acting.observation.jobs_by_id
