@@ -3,9 +3,10 @@
 The data of `bench.web` (10,000 jobs on 1,313 nodes), the console's own gunicorn, and Chromium, which is found as the
 browser's tests find it. The partition's page is opened again and again in a window that has nothing kept; from the
 second time on, it counts. A change of the cluster comes before each. Prints a Markdown table in milliseconds, as the
-browser's own clock has them: from navigation to the page's last byte, to its first contentful paint, to the last byte
-of the first lanes and to the moment when the canvas was first drawn; the last two's difference; and until the frame
-with it was made. The last column is how long the page's own thread was busy until all that was measured.
+browser's own clock has them: from navigation to the page's first byte and its last, to its first contentful paint, to
+the moment when the first lanes were there (brought by the page, or the last byte of an answer) and to that when the
+canvas was first drawn; the last two's difference; and until the frame with it was made. The last column is how long the
+page's own thread was busy until all that was measured.
 
 `--against`: another checkout of Giveway (`git worktree add`), of which each opening is measured in turns with it.
 `--home`: a folder that an earlier run has filled, and is filled if it is not there; else it is made and taken away.
@@ -23,6 +24,7 @@ from bench.web import ROOT, prepare, server, session_of
 
 DRAWN = """
 new MutationObserver((_, observer) => {
+  if (document.getElementById("lanes-first")) window.broughtAt ??= performance.now();
   const lanes = document.querySelector("#lanes[data-from]");
   if (!lanes) return;
   window.drawnAt = performance.now();
@@ -31,7 +33,7 @@ new MutationObserver((_, observer) => {
     window.shownAt = performance.now();
     document.documentElement.dataset.shown = "";
   }));
-}).observe(document, { subtree: true, attributes: true, attributeFilter: ["data-from"] });
+}).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ["data-from"] });
 """
 """The chart says what it shows right after it has drawn it: then the canvas is on the next frame, which has been made
 when what waits for it has its turn."""
@@ -39,12 +41,13 @@ TIMES = """() => {
   const page = performance.getEntriesByType("navigation")[0];
   const paint = performance.getEntriesByName("first-contentful-paint")[0];
   const lanes = performance.getEntriesByType("resource").find((each) => each.name.includes("/lanes/?"));
-  return [page.responseEnd, paint.startTime, lanes.startTime, lanes.responseEnd, window.drawnAt,
-    window.drawnAt - lanes.responseEnd, window.shownAt];
+  const thereAt = window.broughtAt || lanes.responseEnd;
+  return [page.responseStart, page.responseEnd, paint.startTime, thereAt, window.drawnAt, window.drawnAt - thereAt,
+    window.shownAt];
 }"""
 COLUMNS = (
-    *("page", "first paint", "lanes asked", "lanes' answer", "drawn"),
-    *("drawn after the answer", "frame made", "busy"),
+    *("page begins", "page", "first paint", "lanes there", "drawn"),
+    *("drawn after they came", "frame made", "busy"),
 )
 
 
@@ -58,6 +61,7 @@ def once(browser: Any, address: str, session: str) -> list[float]:
     devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
     page.goto(f"{address}/partitions/x/")
     page.wait_for_selector("html[data-shown]")
+    page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
     metrics = {each["name"]: each["value"] for each in devtools.send("Performance.getMetrics")["metrics"]}
     times: list[float] = page.evaluate(TIMES)
     context.close()

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db.models import IntegerField, QuerySet, TextField
+from django.db.models import Case, QuerySet, TextField, Value, When
 from django.db.models.functions import Cast
 
 from console.cluster.models import Cluster, Node
@@ -64,13 +64,16 @@ def seen_nodes(cluster: Cluster) -> list[SeenNode]:
     return list(now.values())
 
 
+_UP = Case(When(up=True, then=Value("up")), default=Value(""), output_field=TextField())
+
+
 def _node_rows(cluster: int) -> QuerySet[Node, Any]:
     return (
         Node.objects.filter(cluster=cluster)
         .order_by("name")
         .values_list(
-            # As a number: a database's own truth is translated row by row.
-            *("pk", "name", Cast("up", IntegerField()), "state", "state_reason", "unit"),
+            # As text: a database's own truth, and a number that is worked out, are translated row by row.
+            *("pk", "name", _UP, "state", "state_reason", "unit"),
             *(Cast(field, TextField()) for field in ("total", "used", "partitions", "own_units")),
         )
     )

@@ -40,7 +40,7 @@ def bars_of(place: Place, begun: Sequence[Plan]) -> LaneBars:
     found = LaneBars(left_out=held_out + over_out)
     expected, kept = expected_rows(place), kept_rows(place)
     named = [plan.job_id for plan in begun] + [row.job_id for row in kept]
-    jobs = jobs_of(place, expected, named)
+    jobs = jobs_of(place, over, expected, named)
     waiting = {key: job for key, job in jobs.items() if job.phase == JobPhase.PENDING}
     coming = {plan.job_id: plan for plan in begun if plan.job_id in waiting}
     starts = {row.job_id: row for row in expected if row.job_id in waiting}

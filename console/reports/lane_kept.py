@@ -5,7 +5,7 @@ which the mirror writes with all that a bar shows of it; the end of a run by whe
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from console.cluster.models import Job
 from console.core import clock
 from console.core.remembered import on_forgetting
 from console.forecasts.models import JobForecast
+from console.reports.lane_window import MOST_BARS
 
 HeldRow = tuple[Any, ...]
 """The parts of a `LaneJob` that runs."""
@@ -25,18 +26,22 @@ FEW = 500
 _held: dict[Any, dict[int, tuple[str, HeldRow]]] = {}
 
 
-def read_held(key: Any, jobs: QuerySet[Job], columns: tuple[str, ...], most: int) -> list[HeldRow] | None:
+def marks_of(jobs: QuerySet[Job]) -> QuerySet[Job, Any]:
+    """By which a job's row is known to have changed; one more than are drawn at most."""
+    return jobs.values_list("pk", "fingerprint")[: MOST_BARS + 1]
+
+
+def read_held(
+    key: Any, marks: Sequence[tuple[int, str]], jobs: Callable[[], QuerySet[Job]], columns: tuple[str, ...]
+) -> list[HeldRow]:
     """Of each of these jobs the columns, where it is, and, of one on several nodes, `alloc` as JSON.
 
-    None where there are more than `most`. `key`: the partition, and what else the columns hang on.
+    `marks`: what the database has now for `marks_of(jobs())`. `key`: the partition, and what else the columns hang on.
     """
-    marks: list[tuple[int, str]] = list(jobs.values_list("pk", "fingerprint")[: most + 1])
-    if len(marks) > most:
-        return None
     before, gone = _held.get(key, {}), frozenset[int]()
     changed = [pk for pk, mark in marks if pk not in before or before[pk][0] != mark]
     if changed:
-        wanted = jobs if len(changed) > FEW else jobs.filter(pk__in=changed)
+        wanted = jobs() if len(changed) > FEW else jobs().filter(pk__in=changed)
         told = held_columns(wanted, ("pk", "fingerprint", *columns))
         fresh = {pk: (mark, tuple(row)) for pk, mark, *row in told}
         # One that has ended since its mark was read is not there any more.

@@ -7,14 +7,23 @@ from functools import lru_cache
 from itertools import islice, starmap
 from typing import Any, NamedTuple, TypeVar
 
-from django.db.models import Model, Q, QuerySet, TextField, Value
+from django.db.models import Exists, Model, OuterRef, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 
 from console.cluster.models import Job, JobPhase, JobRun
 from console.core import kept_queries
 from console.forecasts.models import JobForecast
 from console.partitions.models import Partition
-from console.reports.lane_kept import HeldRow, SaidEnd, held_columns, read_ends, read_held, said_ends
+from console.reports.lane_kept import (
+    FEW,
+    HeldRow,
+    SaidEnd,
+    held_columns,
+    marks_of,
+    read_ends,
+    read_held,
+    said_ends,
+)
 from console.reports.lane_part import perhaps_on
 from console.reports.lane_window import MOST_BARS, LaneWindow
 from console.starts.left import SaidOfRun
@@ -145,18 +154,28 @@ def held_rows(place: Place) -> tuple[list[HeldRow], int]:
     asked = place.asked
     if place.is_part:
         return _held_on(place, asked), 0
-    every = read_held((place.partition.pk, asked.columns, False), asked.held, asked.columns, MOST_BARS)
-    if every is not None:
-        return every, 0
+    marks = list(marks_of(asked.held))
+    if len(marks) <= MOST_BARS:
+        key = (place.partition.pk, asked.columns, False)
+        return read_held(key, marks, lambda: asked.held, asked.columns), 0
     # Putting thousands in order takes as long as reading them: it is done where some are to be left out.
     return _bounded(held_columns(asked.held, asked.columns).order_by("-start", "job_id"))
 
 
 def _held_on(place: Place, asked: LanesAsked) -> list[HeldRow]:
     """Of some nodes: who is on one alone, and of those on several who is on one of these."""
-    rows = asked._replace(names=None).held.filter(on_node="")
-    several = read_held((place.partition.pk, asked.columns, True), rows, asked.columns, MOST_BARS) or ()
+    marks = place.read(_several_marks)
+    key = (place.partition.pk, asked.columns, True)
+    several = read_held(key, marks[:MOST_BARS], lambda: _several(asked), asked.columns)
     return place.read(_alone) + [row for row in several if place.lanes(_nodes_of(row[-1]))]
+
+
+def _several(asked: LanesAsked) -> QuerySet[Job]:
+    return asked._replace(names=None).held.filter(on_node="")
+
+
+def _several_marks(asked: LanesAsked) -> QuerySet[Job, Any]:
+    return marks_of(_several(asked))
 
 
 def _alone(asked: LanesAsked) -> QuerySet[Job, HeldRow]:
@@ -191,7 +210,9 @@ def runs_over(place: Place) -> tuple[list[RunOver], int]:
     if place.is_part:  # whose are the partition's, `jobs_of` will say
         return list(starmap(RunOver, place.read(_over_columns))), 0
     asked = place.asked
-    found, left_out = _bounded(_over_columns(asked).filter(job_id__in=asked.jobs.values("job_id")))
+    # Asked of each run, which an index answers: most runs are long over, and not among them.
+    theirs = Exists(asked.jobs.filter(job_id=OuterRef("job_id")))
+    found, left_out = _bounded(_over_columns(asked).filter(theirs))
     return list(starmap(RunOver, found)), left_out
 
 
@@ -243,10 +264,21 @@ def kept_rows(place: Place) -> list[KeptPlace]:
     return list(kept.filter(until__gt=0, refused=""))
 
 
-def jobs_of(place: Place, expected: Iterable[StartSaid], named: Iterable[str]) -> dict[str, LaneJob]:
-    """The jobs of runs that are over, and those that wait and are expected or named; one query."""
-    ids, asked = {row.job_id for row in expected} | set(named), place.asked
-    over = Q(job_id__in=asked.over.values("job_id"))
-    rows = asked.jobs.filter(over | Q(phase=JobPhase.PENDING, job_id__in=ids))
-    told = rows.values_list(*asked.columns, Value(""), Value(""), Cast("explain", TextField()))
+def jobs_of(
+    place: Place, over: Iterable[RunOver], expected: Iterable[StartSaid], named: Iterable[str]
+) -> dict[str, LaneJob]:
+    """The jobs of runs that are over, and those that wait and are expected or named; one query.
+
+    In two halves: with OR no database would use an index.
+    """
+    asked, ended = place.asked, {run.job_id for run in over}
+    ids = ended if len(ended) <= FEW else asked.over.values("job_id")
+    ran = asked.jobs.filter(job_id__in=ids)
+    waiting = {row.job_id for row in expected} | set(named)
+    wait = asked.jobs.filter(phase=JobPhase.PENDING, job_id__in=waiting)
+    told = _job_columns(asked, ran).union(_job_columns(asked, wait), all=True)
     return {str(row[0]): LaneJob(*row) for row in told}
+
+
+def _job_columns(asked: LanesAsked, jobs: QuerySet[Job]) -> QuerySet[Job, Any]:
+    return jobs.values_list(*asked.columns, Value(""), Value(""), Cast("explain", TextField()))

@@ -5,7 +5,7 @@ began (`JobRun`), with the name and the level that its job had last. Jobs of oth
 among them, nor what an elastic job gave up while it ran on. Moments are epoch seconds.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -111,13 +111,19 @@ class Lanes:
     of_lanes: int | None = None
 
 
-def read_lanes(partition: Partition, window: LaneWindow, rows: int | None = None) -> Lanes:
+def read_lanes(
+    partition: Partition,
+    window: LaneWindow,
+    rows: int | None = None,
+    nodes: Sequence[SeenNode] | None = None,
+) -> Lanes:
     """The lanes of a partition: a fixed number of queries, whatever there is.
 
-    `rows`: of many lanes only what is on those that stand in the chart's first so many rows.
+    `rows`: of many lanes only what is on those that stand in the chart's first so many rows. `nodes`: the partition's,
+    where they have been read.
     """
     policy = policy_of(partition)
-    lanes = _lanes(partition)
+    lanes = _lanes(partition, nodes)
     begun = kept_queries.rows(_begun, partition.cluster_id, partition.name)
     first = None if rows is None else lanes_of_rows(lanes, rows)
     places = {lane.name: number for number, lane in enumerate(lanes)}
@@ -144,10 +150,11 @@ def _begun(cluster: int, partition: str) -> QuerySet[Plan]:
     return rows.only("id", "job_id", "job_name", "user", "placement", "victims")
 
 
-def _lanes(partition: Partition) -> list[Lane]:
+def _lanes(partition: Partition, nodes: Sequence[SeenNode] | None) -> list[Lane]:
     """GPUs first, the larger kinds first; then by unit, those in none last, and by name, numbers as numbers: as the
     node map has them."""
-    nodes = [node for node in seen_nodes(partition.cluster) if partition.name in node.partitions]
+    if nodes is None:
+        nodes = [node for node in seen_nodes(partition.cluster) if partition.name in node.partitions]
     key = (partition.pk, get_language())
     before, lanes = _last.get(key, ([], []))
     # What a node holds changes all the time, and no lane shows it.
@@ -165,7 +172,7 @@ _last: dict[Any, tuple[list[tuple[Any, ...]], list[Lane]]] = {}
 """The lanes of the last look at each partition, and what was shown of its nodes."""
 
 
-def _in_order(partition: Partition, nodes: list[SeenNode]) -> list[Lane]:
+def _in_order(partition: Partition, nodes: Sequence[SeenNode]) -> list[Lane]:
     kinds = _kinds(nodes)
     units = {node.name: node.unit_in(partition.name) for node in nodes}
     places = {unit: (not unit, natural(unit)) for unit in set(units.values())}

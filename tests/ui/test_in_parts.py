@@ -1,6 +1,7 @@
 """A partition's page that a browser opens: its top is sent before the rest is made, and it is the same page."""
 
 import gzip
+import json
 import re
 import zlib
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from console.overview import firstlanes
 from console.overview.views import partition as view
 from tests import factories
 from tests.ui.conftest import House, SignedIn
@@ -73,6 +75,73 @@ def test_the_top_is_sent_before_the_rest_is_read(
     assert made == ["rest"]
     assert 'name="since"' in below
     assert below.rstrip().endswith("</html>")
+
+
+BROUGHT = re.compile(r'<script type="application/json" id="lanes-first">(.*?)</script>', re.DOTALL)
+
+
+@pytest.fixture
+def many(house: House) -> House:
+    """A partition of so many nodes that the chart does not begin with all of them."""
+    for i in range(80):
+        factories.make_node(house.cluster, f"z{i:02d}")
+    for name in ("z01", "z79"):
+        factories.make_running_job(house.cluster, f"9{name[1:]}", alloc={name: {}}, on_node=name)
+    return house
+
+
+def test_of_many_nodes_the_page_brings_the_first_lanes_along(many: House, signed_in: SignedIn) -> None:
+    client = signed_in("ada")
+    with time_machine.travel(timezone.now(), tick=False):
+        asked = re.search(r'data-lanes-first href="([^"]+)"', client.get(ADDRESS).content.decode())
+        assert asked
+        told = client.get(asked[1].replace("&amp;", "&")).json()
+        top, lanes, *_rest = (piece.decode() for piece in parts(opened(client)))
+    assert 'rel="preload" as="fetch"' not in top, "nobody need ask"
+    assert "lanes/chart.js" in top and "data-brought" in top, "the chart is there and waits for them"
+    [brought] = BROUGHT.findall(lanes)
+    assert json.loads(brought) == told
+    assert 0 < told["of_lanes"] < len(told["lanes"]) == 82
+    assert {"101"} < {bar["job"] for bar in told["bars"]} and "179" not in {
+        bar["job"] for bar in told["bars"]
+    }
+    assert lanes.index("lanes-first") < lanes.index("lanes/begin.js") < lanes.index('id="partition-now"')
+
+
+def test_beside_them_it_is_the_page_that_others_get_whole(many: House, signed_in: SignedIn) -> None:
+    client = signed_in("ada")
+    with time_machine.travel(timezone.now(), tick=False):
+        page, at_once = whole(opened(client)), DIFFERS.sub("", client.get(ADDRESS).content.decode())
+    brought = re.compile(
+        r'\s*<script type="application/json".*?</script>|\s*<script src="[^"]*begin.js"></script>'
+        r'|\s*<link rel="preload"[^>]*>| data-brought',
+        re.DOTALL,
+    )
+    assert brought.sub("", page).split() == brought.sub("", at_once).split()
+    assert "lanes-first" not in at_once.replace("data-lanes-first", "")
+
+
+def test_nothing_that_people_name_ends_the_script(many: House, signed_in: SignedIn) -> None:
+    name = "</script><script>alert(1)</script><!--&\u2028"
+    factories.make_running_job(many.cluster, "66", name=name, alloc={"z01": {}}, on_node="z01")
+    page = b"".join(parts(opened(signed_in("ada")))).decode()
+    assert "<script>alert" not in page
+    [brought] = BROUGHT.findall(page)
+    assert [bar["name"] for bar in json.loads(brought)["bars"] if bar["job"] == "66"] == [name]
+
+
+def test_without_lanes_that_cannot_be_read_the_page_is_whole(
+    many: House, signed_in: SignedIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_given: object) -> None:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(firstlanes, "read_lanes", fail)
+    page = b"".join(parts(opened(signed_in("ada")))).decode()
+    assert BROUGHT.findall(page) == []
+    assert "lanes/begin.js" in page, "which has the chart ask for them"
+    assert 'name="since"' in page
+    assert page.rstrip().endswith("</html>")
 
 
 def test_each_part_goes_out_whole_when_it_is_compressed(house: House, signed_in: SignedIn) -> None:

@@ -5,10 +5,20 @@ from typing import Any
 import pytest
 from django.http import QueryDict
 from django.test import Client
+from django.utils import translation
 
 from console.cluster.models import Job
 from console.cluster.selectors import SeenNode
-from console.overview.nodemap import MOST_BLOCKS, Coming, HeldJob, held_jobs, moves_of, node_map
+from console.overview.nodemap import (
+    MOST_BLOCKS,
+    Coming,
+    HeldJob,
+    Moves,
+    NodeBar,
+    held_jobs,
+    moves_of,
+    node_map,
+)
 from console.overview.nodeview import NodeView, read_nodes
 from console.steering.models import Plan
 from tests import factories
@@ -85,6 +95,25 @@ def test_a_block_says_its_level_in_letters_where_they_fit() -> None:
 def test_a_job_has_a_block_on_each_of_its_nodes() -> None:
     bars = node_map([node("n1"), node("n2"), node("n3")], [running("1", 2, 0, "n1", "n3")], NAMES)
     assert [[block.job_id for block in bar.segments] for bar in bars] == [["1"], [], ["1"]]
+
+
+def test_a_bar_is_made_again_when_anything_that_it_shows_has_changed() -> None:
+    def bar(moves: Moves | None = None, names: tuple[str, ...] = NAMES, **fields: Any) -> NodeBar:
+        jobs = [running("2", 1, 1), running("1", fields.pop("gpu", 2), 0)]
+        return node_map([node(**fields)], jobs, names, moves)[0]
+
+    first = bar()
+    assert bar() is first, "nothing has changed"
+    assert bar(gpu=3).segments[0].w == "37.5%"
+    assert bar(names=("A", "B")).segments[0].label == "1 a ann (2 gpu), A"
+    assert bar(up=False, state="DOWN").free == "down"
+    assert bar(used={"gpu": 8}).segments[-1].elsewhere
+    assert bar(Moves(leaving={"1": "70"})).segments[0].leaving
+    assert bar(Moves(takeable={"2"})).segments[1].takeable
+    assert bar(Moves(coming={"n1": [Coming(7, "70", "zoe")]})).coming == [Coming(7, "70", "zoe")]
+    with translation.override("zh-hans"):
+        assert bar().free != first.free
+    assert bar() == first
 
 
 def test_jobs_too_many_to_be_told_apart_are_a_block_per_level() -> None:

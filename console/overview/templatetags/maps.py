@@ -19,6 +19,7 @@ from console.core import clock
 from console.core.markup import job_address, text
 from console.core.resaying import resay
 from console.core.templatetags.ui import colon, level_class, state
+from console.overview.firstlanes import TALL, TALL_OF_UNITS
 from console.overview.nodemap import NodeBar, Segment
 from console.overview.plots import Plot
 from console.overview.templatetags.address import present
@@ -222,24 +223,6 @@ def _columns(plot: Plot) -> Iterator[str]:
 def server_time() -> int:
     """What time it is, epoch seconds: a reader's own clock may be wrong."""
     return int(clock.now().timestamp())
-
-
-FIRST_S = 1800
-"""The chart's first view reaches so far back and ahead, and its question as far again: `js/lanes/source.js`."""
-ROUND_S, SLACK_S = 300, 60
-TALL, TALL_OF_UNITS = 14, 19
-"""So many lanes fill the chart; the second where there are many (`js/lanes/data.js`)."""
-
-
-@register.simple_tag
-def first_lanes(nodes: int) -> str:
-    """What the lane chart asks for first, so that the page's head can have it asked at once: of many nodes no more than
-    is seen."""
-    now, is_many = int(clock.now().timestamp()), nodes > MANY
-    beyond = SLACK_S if is_many else FIRST_S
-    start, end = now - FIRST_S - beyond, now + FIRST_S + beyond
-    rows = f"&rows={TALL_OF_UNITS + 1}" if is_many else ""
-    return f"from={start // ROUND_S * ROUND_S}&to={-(-end // ROUND_S) * ROUND_S}{rows}"
 
 
 @register.filter

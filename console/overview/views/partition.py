@@ -19,6 +19,7 @@ from console.core.htmx import unchanged
 from console.core.in_parts import render_in_parts
 from console.core.lazy import lazy
 from console.overview import joblists
+from console.overview.firstlanes import FirstLanes
 from console.overview.jobfilter import STATES, JobFilter, kept_parameters
 from console.overview.nodemap import HeldJob, held_jobs, moves_of
 from console.overview.nodeview import NodeView, Squaring, read_nodes
@@ -71,12 +72,18 @@ def partition_now(request: HttpRequest, name: str) -> HttpResponseBase:
     if nothing_new:
         return nothing_new
     nodes = seen_nodes(cluster)
+    top = _top(request, partition, nodes)
+    first: FirstLanes = top["first_lanes"]
     return render_in_parts(
         request,
         "overview/partition.html",
         "partition-now",
-        top=live_context(cluster) | _top(request, partition, nodes),
+        top=live_context(cluster) | top,
         rest=lambda: _rest(request, partition, nodes),
+        # Of few nodes the lanes are asked for at once: it is all of them, and the page would wait for as many bars.
+        beforehand={}
+        if first.rows is None
+        else {"lanes_in_page": lambda: first.script(partition, top["lane_nodes"])},
     )
 
 
@@ -90,10 +97,12 @@ def _kept(partition: Partition, state: PartitionState) -> list[KeptPlace]:
 
 def _top(request: HttpRequest, partition: Partition, nodes: list[SeenNode]) -> dict[str, Any]:
     """What stands around the part that is live: the filters, and the lanes, which ask for their own data."""
+    lane_nodes = [node for node in nodes if partition.name in node.partitions]
     return {
         "partition": partition,
         "policy": policy_of(partition),
-        "lane_nodes": [node for node in nodes if partition.name in node.partitions],
+        "lane_nodes": lane_nodes,
+        "first_lanes": FirstLanes.of(len(lane_nodes)),
         "tab": "now",
         "may_see_policy": request.user.has_perm(Permission.POLICY_VIEW, partition),
         "phases": PHASES,

@@ -31,7 +31,15 @@
       this.paint();
       this.resize();
       this.tell();
-      this.tick(); // asks at once
+      if (!("brought" in root.dataset)) this.begin();
+    }
+
+    /* With what the page has brought along, or else asking for it at once. */
+    begin() {
+      if (this.begun) return;
+      this.begun = true;
+      this.source.begin(this.view);
+      this.tick();
       window.setInterval(() => this.tick(), SECOND_MS);
     }
 
@@ -351,6 +359,7 @@
       document.addEventListener(name, layOut, { capture: true, once: true, passive: true }));
     document.addEventListener("DOMContentLoaded", () => { if (window.location.hash) layOut(); });
     window.setTimeout(layOut, LONGEST_MS);
-    new Chart(root);
+    chart.shown = new Chart(root);
+    document.addEventListener("DOMContentLoaded", () => chart.shown.begin()); // if it has not by then
   }
 })();

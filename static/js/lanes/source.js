@@ -16,6 +16,14 @@
     return query.has("from") ? { from: Number(query.get("from")), to: Number(query.get("to")), rows: query.get("rows") } : null;
   }
 
+  /* What the page has brought along: of many lanes those that are seen. Once only: it is no news later. */
+  function brought() {
+    const data = document.getElementById("lanes-first");
+    if (!data) return null;
+    data.remove();
+    return JSON.parse(data.textContent);
+  }
+
   chart.Source = class {
     /* `take(answer)` is given what is new; `fail(gone)` hears that there is no answer, or none for us any more. */
     constructor(address, take, fail) {
@@ -25,6 +33,15 @@
         document.addEventListener(name, () => { this.active = Date.now(); }, { passive: true }));
       window.setInterval(() => this.poll(), POLL_MS);
       document.addEventListener("visibilitychange", () => { if (!document.hidden) this.poll(); });
+    }
+
+    /* What is there already is taken at once, in the same frame. */
+    begin(view) {
+      const told = brought();
+      if (!told) return;
+      this.view = view;
+      this.take(told);
+      this.askForAll();
     }
 
     /* Who moves about is asked for when they rest for a moment. */
