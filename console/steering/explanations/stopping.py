@@ -16,10 +16,12 @@ from console.steering.explanations.wording import exchanged_nodes, kept, one_lin
 from console.steering.models import ActionState, Plan, PlannedAction
 from scheduler.model.actions import LEFT_HELD, ActionKind
 from scheduler.model.policy import VictimOrder
+from scheduler.model.sentence import say
 from scheduler.preemption.sentences import clean
 
 DONE = frozenset({ActionState.ISSUED, ActionState.VERIFIED})
 OVER = frozenset({ActionState.EXPIRED, ActionState.FAILED})
+UNASKED = say("action.unasked")
 NAMED = 6
 """Jobs that were passed over, named per reason."""
 
@@ -176,9 +178,17 @@ def passed_over(plan: Plan) -> Iterator[AnswerLine]:
 def _saved(known: Known, stop: PlannedAction) -> Iterator[AnswerLine]:
     checkpoint = known.checkpoint(stop)
     if checkpoint is None:
-        if stop.state in DONE and not _siblings(known, stop, ActionKind.SIGNAL):
+        signals = _siblings(known, stop, ActionKind.SIGNAL)
+        if stop.state in DONE and not signals:
             yield AnswerLine(
                 _("It was not asked to save its state: the partition sends no checkpoint signal.")
+            )
+        elif any(signal.detail == UNASKED for signal in signals):
+            yield AnswerLine(
+                _(
+                    "It was not asked to save its state: others wait for its end, and a script that does not catch the "
+                    "signal would end by it. A word ckpt: in its comment says that it does."
+                )
             )
         return
     if checkpoint.acknowledged_at is None:
