@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from scheduler.model.jobs import RunKey
+from scheduler.model.sentence import say
 
 
 class ActionKind(StrEnum):
@@ -23,7 +24,9 @@ class ActionKind(StrEnum):
     ALLOW_REQUEUE: make a job requeueable again (Slurm's Requeue=1).
     HOLD: hold a pending job. RELEASE: let a held pending job start at once when there is room
     (also clears Slurm's own delay after a requeue); with a `value`, at that priority from the first moment. Slurm stops
-    computing then; with `~` before the number it goes on, because the priority is reached by nice.
+    computing then; with `~` before the number it goes on, because the priority is reached by nice. Only what is ours is
+    taken back: a hold of the job's user, or after a stop an administrator's, stays (REFUSED, `LEFT_HELD`), and so does
+    a begin time that somebody has set.
     RESIZE: give a job that waits held after a requeue another number of nodes (`value`), with as many tasks and CPUs on
     each as before.
     SHRINK: let a running job go on with these of its nodes only (`value`: their names, a comma between two); what it
@@ -68,6 +71,10 @@ NOT_HELD = "not_held"
 REQUEUED = "requeued"
 NOT_REQUEUEABLE = "presently disabled"
 """In the words in which a requeue of a job that is not requeueable is refused; no other refusal has them."""
+HELD_BY_USER = say("release.held_by_user")
+HELD_BY_ADMIN = say("release.held_by_admin")
+LEFT_HELD = frozenset({HELD_BY_USER, HELD_BY_ADMIN})
+"""Why a RELEASE is refused: somebody else holds the job."""
 STOPPING = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
 """Actions aimed at one run of a job: they must never hit a later run of the same job id."""
 RESIZING = frozenset({ActionKind.RESIZE, ActionKind.SHRINK})
@@ -108,6 +115,8 @@ class Action:
     run: RunKey
     value: str = ""
     comment: str = ""
+    of_stop: bool = False
+    """Of a RELEASE: it takes back a stop, and no HOLD. Then an administrator's hold is not ours."""
 
 
 class OutcomeKind(StrEnum):

@@ -44,6 +44,8 @@ OF_COMMENTS: dict[str, str] = {
     ),
     "resize.part": "It is a part of a heterogeneous job, whose parts are not resized one by one.",
     "begin.part": "It is a part of an array or of a heterogeneous job, whose parts have no begin time of their own.",
+    "release.held_by_user": "Its user holds it; that hold stays.",
+    "release.held_by_admin": "An administrator holds it; that hold stays.",
     "begin.theirs": "Its begin time was set by its user, or by Slurm.",
     "resize.not_in_place": "This cluster takes no nodes from a job that runs.",
     "resize.once": (

@@ -82,6 +82,18 @@ class Harness(Protocol):
         """Cancel a job as its user."""
         ...
 
+    def hold(self, user: str, job_id: str) -> None:
+        """A user holds his own waiting job (`scontrol hold`); it is held when this returns."""
+        ...
+
+    def release(self, user: str, job_id: str) -> None:
+        """A user releases his own job."""
+        ...
+
+    def begin_in(self, user: str, job_id: str, seconds: int) -> None:
+        """A user has his own waiting job not begin before so many seconds from now."""
+        ...
+
     def forbid_requeue(self, user: str, job_id: str) -> None:
         """A user says of his own job that it must not be requeued."""
         ...

@@ -42,6 +42,18 @@ class SimulatorHarness:
         with self._opened() as inner:
             assert inner.cancel(job_id), f"there is no job {job_id}"
 
+    def hold(self, user: str, job_id: str) -> None:
+        with self._opened() as inner:
+            inner.hold_by_user(job_id)
+
+    def release(self, user: str, job_id: str) -> None:
+        with self._opened() as inner:
+            inner.release_by_user(job_id)
+
+    def begin_in(self, user: str, job_id: str, seconds: int) -> None:
+        with self._opened() as inner:
+            inner.begin_by_user(job_id, inner.now + seconds)
+
     def forbid_requeue(self, user: str, job_id: str) -> None:
         with self._opened() as inner:
             inner.set_requeue(job_id, requeue=False)

@@ -62,6 +62,15 @@ class SlurmHarness:
     def cancel(self, job_id: str) -> None:
         self._slurm.run(["scancel", job_id])
 
+    def hold(self, user: str, job_id: str) -> None:
+        self._slurm.run(["scontrol", "hold", job_id], user)
+
+    def release(self, user: str, job_id: str) -> None:
+        self._slurm.run(["scontrol", "release", job_id], user)
+
+    def begin_in(self, user: str, job_id: str, seconds: int) -> None:
+        self._slurm.run(["scontrol", "update", f"JobId={job_id}", f"StartTime=now+{seconds}"], user)
+
     def forbid_requeue(self, user: str, job_id: str) -> None:
         self._slurm.run(["scontrol", "update", f"JobId={job_id}", "Requeue=0"], user)
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from scheduler.model.actions import Action, ActionKind, OutcomeKind
-from scheduler.model.jobs import JobState, RunKey
+from scheduler.model.actions import HELD_BY_USER, Action, ActionKind, OutcomeKind
+from scheduler.model.jobs import JobState, ObservedJob, RunKey
 from tests.contract.harness import (
     HIGHEST,
     Harness,
@@ -74,15 +74,51 @@ def test_a_held_job_stays_where_it_is_until_it_is_released(harness: Harness) -> 
     assert not find(wait_for(harness, JobState.RUNNING, job.id), job.id).held
 
 
-def test_a_job_held_by_its_user_can_be_released(harness: Harness) -> None:
-    job = wait_pending(harness, Work(held=True))
+def test_a_release_leaves_the_hold_of_the_jobs_user(harness: Harness) -> None:
+    """One that he set before, and one that he set over our stop: for that he has to release it first."""
+    before = wait_pending(harness, Work(held=True))
+    stopped = _stopped(harness)
+    harness.release("ann", stopped.id)
+    harness.hold("ann", stopped.id)
 
-    assert apply_to(harness, ActionKind.RELEASE, job)[0].ok
-    wait_for(harness, JobState.RUNNING, job.id)
+    outcomes = [
+        harness.cluster.apply([Action(ActionKind.RELEASE, job.run, of_stop=of_stop)])[0]
+        for job, of_stop in ((before, False), (stopped, True))
+    ]
+
+    assert [(each.kind, each.detail) for each in outcomes] == [(OutcomeKind.REFUSED, HELD_BY_USER)] * 2
+    held = harness.wait_until(
+        lambda seen: find(seen, stopped.id).slurm_reason == "JobHeldUser", "the job held by its user"
+    )
+    assert find(held, before.id).slurm_reason == "JobHeldUser"
+
+
+def test_what_giveway_stopped_waits_for_the_time_that_its_user_has_set_since(harness: Harness) -> None:
+    stopped = _stopped(harness)
+    harness.begin_in("ann", stopped.id, 7200)
+    wished = find(harness.cluster.observe(), stopped.id).eligible
+
+    assert harness.cluster.apply([Action(ActionKind.RELEASE, stopped.run, of_stop=True)])[0].ok
+
+    seen = harness.wait_until(
+        lambda seen: find(seen, stopped.id).slurm_reason == "BeginTime", "the job waiting for its time"
+    )
+    released = find(seen, stopped.id)
+    assert (released.held, released.eligible) == (False, wished)
+    assert apply_to(harness, ActionKind.RELEASE, released)[0].kind is OutcomeKind.ALREADY
+    assert find(harness.cluster.observe(), stopped.id).eligible == wished
+
+
+def _stopped(harness: Harness) -> ObservedJob:
+    """A job of ann's that Giveway has stopped, as it waits, held."""
+    job = start(harness, Work())
+    assert apply_to(harness, ActionKind.REQUEUE_HOLD, job)[0].ok
+    return find(wait_for(harness, JobState.PENDING, job.id), job.id)
 
 
 def test_a_release_leaves_the_time_that_the_user_has_chosen(harness: Harness) -> None:
-    job = wait_pending(harness, Work(held=True, begin_in_s=3000))
+    job = wait_pending(harness, Work(begin_in_s=3000))
+    assert apply_to(harness, ActionKind.HOLD, job)[0].ok
 
     assert apply_to(harness, ActionKind.RELEASE, job)[0].kind is OutcomeKind.DONE
 

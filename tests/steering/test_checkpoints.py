@@ -10,6 +10,7 @@ from scheduler.adapters.simulator.jobs import OnSignal
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
 from tests.steering.conftest import Sim
+from tests.steering.explanations.test_waiting import ask, said
 
 SAVES = {"on_signal": OnSignal.CHECKPOINT}
 
@@ -201,6 +202,7 @@ def test_who_others_wait_for_is_stopped_without_a_signal_that_could_end_it(sim: 
     ]
     (waits,) = [job for job in sim.port.observe().jobs if job.id == after]
     assert waits.dependency == f"afterok:{low}"
+    assert "It was not asked to save its state: others wait for its end" in said(ask(sim, low))
 
 
 def test_who_is_known_to_catch_it_is_asked_whoever_waits(sim: Sim) -> None:

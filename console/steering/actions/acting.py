@@ -23,6 +23,7 @@ from console.steering.actions.due import is_due
 from console.steering.actions.grace import begin_grace
 from console.steering.actions.lease import Lease
 from console.steering.actions.letting_go import due_to_be_let_go, still_held
+from console.steering.actions.others_holds import is_of_stop
 from console.steering.actions.unasked import asked
 from console.steering.actions.undoing import expire
 from console.steering.decisions.facts import run_of
@@ -38,6 +39,7 @@ from console.steering.states import move_action, move_plan
 from scheduler.model.actions import (
     BY_NICE,
     FIRST_ALLOW,
+    LEFT_HELD,
     NOT_REQUEUEABLE,
     Action,
     ActionKind,
@@ -244,7 +246,14 @@ def _value(action: PlannedAction, lines: Lines) -> str:
 
 
 def _command(action: PlannedAction) -> Action:
-    return Action(ActionKind(action.kind), run_of(action), value=action.value, comment=words_left(action))
+    of_stop = action.kind == ActionKind.RELEASE and is_of_stop(action, action.plan.actions.all())
+    return Action(
+        ActionKind(action.kind),
+        run_of(action),
+        value=action.value,
+        comment=words_left(action),
+        of_stop=of_stop,
+    )
 
 
 _AFTER: Mapping[OutcomeKind, ActionState] = {
@@ -267,6 +276,8 @@ def _settle(action: PlannedAction, outcome: ActionOutcome) -> None:
     after = _AFTER[outcome.kind]
     if after == ActionState.FAILED and action.kind in TAKING_BACK:
         after = ActionState.ISSUED  # Not given up: `verifying` has it tried again, less and less often.
+    if outcome.detail in LEFT_HELD:
+        after = ActionState.EXPIRED  # Somebody else holds it: nothing more is to be done.
     if _was_taken_back(action, outcome):
         after = ActionState.EXPIRED  # Nothing was done, and a later plan may stop this run.
     if not move_action(action, after, outcome=outcome.kind.value, detail=outcome.detail[:1000]):

@@ -25,12 +25,14 @@ from console.steering.models import (
     PlanState,
 )
 from console.steering.states import move_action, move_plan
-from scheduler.model.actions import ActionKind, OutcomeKind
+from scheduler.model.actions import LEFT_HELD, ActionKind, OutcomeKind
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.sentence import say
 
 HELD_BY_USER = say("whole.held_by_user")
 """Of a release that was not made, because the job's own user holds it."""
+NOT_OURS = LEFT_HELD | {HELD_BY_USER}
+"""Of a release that was not made, because somebody else holds the job."""
 LEFT = say("action.left_the_queue")
 """Of a release: it was taken as done because the job was not seen. That may have been a mistake."""
 NEVER_DONE = (OutcomeKind.REFUSED, OutcomeKind.GONE)
@@ -95,7 +97,7 @@ def _is_let_go(stop: PlannedAction, job: ObservedJob) -> bool:
         job_id=stop.job_id,
         run_restarts=stop.run_restarts,
     )
-    releases = [each for each in every if each.state not in GIVEN_UP or each.detail == HELD_BY_USER]
+    releases = [each for each in every if each.state not in GIVEN_UP or each.detail in NOT_OURS]
     misread = job.slurm_reason == HELD_SINCE_ITS_STOP
     return any(
         release.state != ActionState.VERIFIED or (release.detail != LEFT and not misread)

@@ -16,6 +16,7 @@ from console.steering.actions.acting import GOING_ON, TAKING_BACK, request_undo
 from console.steering.actions.growing import hold_for_its_number, runs_larger, why_given_up
 from console.steering.actions.letting_go import watch_hold
 from console.steering.actions.orphaned_holds import LEFT
+from console.steering.actions.others_holds import held_by_another, leave_others_holds
 from console.steering.actions.resizing import has_resized, resize_again, settle_resizes
 from console.steering.actions.undoing import SENT, add_action, expire, put_first, restore_priority
 from console.steering.actions.victims import Following, fates_of, told
@@ -70,6 +71,7 @@ def verify(plans: Sequence[Plan], following: Following, policies: Mapping[str, P
             checkpoints.end_grace(plan, jobs)
         if plan.kind == PlanKind.GROW:
             hold_for_its_number(plan, jobs)
+        leave_others_holds(plan, jobs)
         _drop_what_is_not_needed(plan)
         if following.settle(plan) and not is_awaited(plan, jobs):
             _finish(plan, jobs)
@@ -119,10 +121,15 @@ def _is_seen_waiting(action: PlannedAction, kind: ActionKind, job: ObservedJob) 
 
 
 def _is_let_go_on(release: PlannedAction, job: ObservedJob) -> bool:
-    """A job that goes on first is seen in its place in line; one that somebody else has let go on has its own."""
+    """A job that goes on first is seen in its place in line; one that somebody else has let go on has its own.
+
+    Who holds a job that was let go is somebody else: that is not to be taken back.
+    """
+    if job.held:
+        return bool(held_by_another(release, list(release.plan.actions.all()), job))
     fixed = release.value and not release.value.startswith(BY_NICE)
     first = fixed and release.outcome != OutcomeKind.ALREADY
-    return not job.held and (not first or job.priority >= int(release.value))
+    return not first or job.priority >= int(release.value)
 
 
 def _has_survived(signal: PlannedAction, job: ObservedJob) -> bool:

@@ -14,12 +14,14 @@ from console.steering.explanations.answer import About, AnsweredStop, AnswerLine
 from console.steering.explanations.known import Known
 from console.steering.explanations.wording import exchanged_nodes, kept, one_line, sentence, times, who
 from console.steering.models import ActionState, Plan, PlannedAction
-from scheduler.model.actions import ActionKind
+from scheduler.model.actions import LEFT_HELD, ActionKind
 from scheduler.model.policy import VictimOrder
+from scheduler.model.sentence import say
 from scheduler.preemption.sentences import clean
 
 DONE = frozenset({ActionState.ISSUED, ActionState.VERIFIED})
 OVER = frozenset({ActionState.EXPIRED, ActionState.FAILED})
+UNASKED = say("action.unasked")
 NAMED = 6
 """Jobs that were passed over, named per reason."""
 
@@ -77,6 +79,12 @@ def _lines(known: Known, stop: PlannedAction, back: Return) -> Iterator[AnswerLi
     if stop.state in DONE:
         yield AnswerLine(_("It was stopped"), stop.issued_at)
     yield AnswerLine(back.text, back.at)
+    if back.stage is Stage.HELD:
+        text = _(
+            "A hold of your own leaves no trace in Slurm meanwhile. What is kept: a begin time (scontrol update "
+            "JobId=%(job)s StartTime=…), and a hold after a release (scontrol release %(job)s; scontrol hold %(job)s)."
+        )
+        yield AnswerLine(text % {"job": stop.job_id})
     yield from _saved(known, stop)
     yield AnswerLine(kept(plan.explain, 1000))
     yield from _rule(known, plan)
@@ -170,9 +178,17 @@ def passed_over(plan: Plan) -> Iterator[AnswerLine]:
 def _saved(known: Known, stop: PlannedAction) -> Iterator[AnswerLine]:
     checkpoint = known.checkpoint(stop)
     if checkpoint is None:
-        if stop.state in DONE and not _siblings(known, stop, ActionKind.SIGNAL):
+        signals = _siblings(known, stop, ActionKind.SIGNAL)
+        if stop.state in DONE and not signals:
             yield AnswerLine(
                 _("It was not asked to save its state: the partition sends no checkpoint signal.")
+            )
+        elif any(signal.detail == UNASKED for signal in signals):
+            yield AnswerLine(
+                _(
+                    "It was not asked to save its state: others wait for its end, and a script that does not catch the "
+                    "signal would end by it. A word ckpt: in its comment says that it does."
+                )
             )
         return
     if checkpoint.acknowledged_at is None:
@@ -213,6 +229,9 @@ def _on_its_way(known: Known, stop: PlannedAction) -> Return:
         return Return(Stage.ENDED, _("It is no longer on the cluster."), ended)
     if released is not None:
         return _released(known.row, released)
+    dropped = next((r for r in _siblings(known, stop, ActionKind.RELEASE) if r.detail in LEFT_HELD), None)
+    if dropped is not None and known.row.held:
+        return Return(Stage.RELEASED, kept(dropped.detail))
     return _held(stop.plan)
 
 

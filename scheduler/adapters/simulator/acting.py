@@ -10,6 +10,8 @@ from scheduler.adapters.simulator.state import SimState, What
 from scheduler.model.actions import (
     BY_NICE,
     FIRST_ALLOW,
+    HELD_BY_ADMIN,
+    HELD_BY_USER,
     MOST_NICE,
     NOT_HELD,
     RESIZING,
@@ -149,7 +151,7 @@ def _waiting(state: SimState, job: SimJob, action: Action) -> ActionOutcome:
         case ActionKind.HOLD:
             return _hold(state, job)
         case ActionKind.RELEASE:
-            return _release(state, job, action.value)
+            return _release(state, job, action)
         case ActionKind.PRIORITISE:
             return _prioritise(state, job, action.value)
         case ActionKind.PLACE:
@@ -176,15 +178,20 @@ def _hold(state: SimState, job: SimJob) -> ActionOutcome:
     return DONE
 
 
-def _release(state: SimState, job: SimJob, priority: str) -> ActionOutcome:
-    by_nice = priority.startswith(BY_NICE)
-    priority = priority.removeprefix(BY_NICE)
+def _release(state: SimState, job: SimJob, action: Action) -> ActionOutcome:
+    by_nice = action.value.startswith(BY_NICE)
+    priority = action.value.removeprefix(BY_NICE)
     if priority and not _is_priority(priority):
         return _refused(f"Invalid priority {priority!r}; a number from 1 to {HIGHEST_PRIORITY} is wanted")
-    delayed = job.restarts > 0 and job.begin > state.now
+    if job.held is HeldBy.USER:
+        return _refused(HELD_BY_USER)
+    if job.held is HeldBy.ADMIN and action.of_stop:
+        return _refused(HELD_BY_ADMIN)
+    latest = job.submit + state.behaviour.requeue_delay_s
+    delayed = job.restarts > 0 and state.now < job.begin <= latest
     if job.held is HeldBy.NO and not delayed:
         return ALREADY
-    # A time that the user has chosen stays; only Slurm's own delay after a requeue is taken off.
+    # A time that somebody has chosen stays; only Slurm's own delay after a requeue is taken off.
     lifecycle.release(state, job, clear_begin=delayed)
     if by_nice:
         job.nice = job.priority + job.nice - int(priority)

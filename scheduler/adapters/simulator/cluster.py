@@ -95,10 +95,22 @@ class SimulatedCluster:
         return bool(jobs)
 
     def hold_by_user(self, job_id: str) -> None:
-        """A user holds his own pending job."""
+        """A user holds his own pending job. On one that is held already this leaves no trace, as in Slurm."""
+        for job in self._jobs(job_id):
+            if job.state is JobState.PENDING and job.held is HeldBy.NO:
+                lifecycle.hold(self.state, job, HeldBy.USER)
+
+    def hold_by_admin(self, job_id: str) -> None:
+        """An administrator holds a pending job that is not held."""
+        for job in self._jobs(job_id):
+            if job.state is JobState.PENDING and job.held is HeldBy.NO:
+                lifecycle.hold(self.state, job, HeldBy.ADMIN)
+
+    def begin_by_user(self, job_id: str, moment: int) -> None:
+        """A user has his pending job not begin before an epoch second (`scontrol update StartTime=`)."""
         for job in self._jobs(job_id):
             if job.state is JobState.PENDING:
-                lifecycle.hold(self.state, job, HeldBy.USER)
+                job.begin, self.state.changed = moment, True
 
     def release_by_user(self, job_id: str) -> None:
         """A user releases a job that no administrator holds (Slurm counts a requeued one as the user's).

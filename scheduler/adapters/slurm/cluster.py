@@ -40,7 +40,11 @@ class SlurmCluster:
         self._name = name
         self._runner = runner
         self._reader = Reader(runner, clock)
-        self._writer = Writer(runner, ways=lambda: resizing.ways(self._reader.config()))
+        self._writer = Writer(
+            runner,
+            ways=lambda: resizing.ways(self._reader.config()),
+            delay_s=lambda: self._reader.config().requeue_delay_s,
+        )
 
     def describe(self) -> ClusterInfo:
         """Name, version and the settings that matter for making room. Raises `ClusterUnavailableError`."""

@@ -4,8 +4,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from scheduler.adapters.slurm.holds import REQUEUE_DELAY_S
+
 _LINE = re.compile(r"^([A-Za-z_][\w]*)\s*= ?(.*)$", re.MULTILINE)
 _TAKEN = re.compile(r"^Configuration data as of (\S+)", re.MULTILINE)
+_CRED_EXPIRE = re.compile(r"\bcred_expire=(\d{1,6})\b")
 
 FACTS = (
     "SelectType", "SelectTypeParameters", "PriorityType", "PreemptType", "PreemptMode", "JobRequeue", "KillWait",
@@ -21,7 +24,7 @@ class Config:
 
     `memory_counts`: memory is given out by Slurm, so jobs hold shares of it; otherwise it is no resource at all.
     `whole_nodes`: every job gets its nodes as a whole. `by_core`: CPUs are given out in whole cores. `topology`: the
-    plugin that knows the network.
+    plugin that knows the network. `requeue_delay_s`: how long a requeued job waits before it may start.
     """
 
     cluster: str
@@ -32,6 +35,7 @@ class Config:
     skew_s: int = 0
     facts: Mapping[str, str] | None = None
     topology: str = ""
+    requeue_delay_s: int = REQUEUE_DELAY_S
 
     @property
     def refuses_what_never_starts(self) -> bool:
@@ -58,7 +62,14 @@ def decode(out: str, asked: tuple[float, float], taken: int | None) -> Config:
         skew_s=0 if taken is None else _skew(asked, taken),
         facts={name: words[name] for name in FACTS if name in words},
         topology=words.get("TopologyPlugin", ""),
+        requeue_delay_s=_requeue_delay(words.get("AuthInfo", "")),
     )
+
+
+def _requeue_delay(auth_info: str) -> int:
+    """Slurm has a requeued job wait until the credential of its last run is worth nothing any more."""
+    told = _CRED_EXPIRE.search(auth_info)
+    return int(told[1]) + 1 if told else REQUEUE_DELAY_S
 
 
 def _skew(asked: tuple[float, float], taken: int) -> int:

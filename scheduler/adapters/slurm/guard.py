@@ -7,7 +7,7 @@ done the job is looked at again, and what is aimed at a run that is over is answ
 import re
 from collections.abc import Callable, Mapping
 
-from scheduler.adapters.slurm import values
+from scheduler.adapters.slurm import holds, values
 from scheduler.adapters.slurm.allowed import is_node_list, is_user, kept_for
 from scheduler.adapters.slurm.jobs import state_of
 from scheduler.adapters.slurm.rows import QueueRow
@@ -36,14 +36,21 @@ _STILL_COMPLETING = ActionOutcome(
 )
 
 
-def verdict(action: Action, row: QueueRow | None) -> ActionOutcome | None:
-    """The outcome of an action that need not or must not be carried out; None when it is to be carried out."""
+def verdict(
+    action: Action, row: QueueRow | None, delay_s: int = holds.REQUEUE_DELAY_S
+) -> ActionOutcome | None:
+    """The outcome of an action that need not or must not be carried out; None when it is to be carried out.
+
+    `delay_s`: how long this cluster lets a requeued job wait.
+    """
     try:
         state = None if row is None else state_of(row)
     except ValueError as error:
         return ActionOutcome(OutcomeKind.UNKNOWN, str(error))
     if row is None or state is None:
         return _GONE
+    if action.kind is ActionKind.RELEASE:
+        return _release(action, row, state, delay_s)
     return _VERDICTS[action.kind](action, row, state)
 
 
@@ -95,20 +102,17 @@ def _allow_requeue(action: Action, row: QueueRow, state: JobState) -> ActionOutc
     return ActionOutcome(OutcomeKind.ALREADY, "it is requeueable already") if row.requeue else None
 
 
-def _release(_action: Action, row: QueueRow, state: JobState) -> ActionOutcome | None:
+def _release(action: Action, row: QueueRow, state: JobState, delay_s: int) -> ActionOutcome | None:
     if state is JobState.RUNNING:
         return ActionOutcome(OutcomeKind.ALREADY, "it runs already")
     if state is JobState.COMPLETING:
         # The new begin time would silently be lost, and the job would wait out Slurm's two minutes.
         return _STILL_COMPLETING
-    if row.priority != 0 and not waits_for_its_turn(row):
-        return ActionOutcome(OutcomeKind.ALREADY, "it is not held")
-    return None
-
-
-def waits_for_its_turn(row: QueueRow) -> bool:
-    """Whether the job waits out the delay that Slurm puts between two runs (a user's own begin time is not it)."""
-    return row.restarts > 0 and row.reason == "BeginTime"
+    if row.priority == 0:
+        return holds.held_by_another(action, row.reason)
+    if row.reason == holds.BEGIN_TIME and holds.is_delayed(row, delay_s):
+        return None
+    return ActionOutcome(OutcomeKind.ALREADY, "it is not held")
 
 
 def _hold(_action: Action, row: QueueRow, state: JobState) -> ActionOutcome | None:
@@ -208,7 +212,6 @@ _VERDICTS: Mapping[ActionKind, Callable[[Action, QueueRow, JobState], ActionOutc
     ActionKind.CANCEL: _stop,
     ActionKind.ALLOW_REQUEUE: _allow_requeue,
     ActionKind.RECOVER: _recover,
-    ActionKind.RELEASE: _release,
     ActionKind.HOLD: _hold,
     ActionKind.PRIORITISE: _priority,
     ActionKind.RESTORE_PRIORITY: _priority,

@@ -1,9 +1,10 @@
 """Letting held jobs go on: at once, and where wished at a place in line from the first moment.
 
 First Slurm's own delay after a requeue is shortened, then the job is released: the other way round it would be waited
-out. Not to nothing: slurmd refuses a job that starts in the very second in which it was stopped ("Job credential
-revoked"), and slurmctld then ends it for good. A requeued job's submit time is that of its return to the queue, by
-slurmctld's own clock; the next second is safe. A moment in the past is as good as now.
+out. A begin time that somebody has set stays. Slurm's is not shortened to nothing: slurmd refuses a job that starts in
+the very second in which it was stopped ("Job credential revoked"), and slurmctld then ends it for good. A requeued
+job's submit time is that of its return to the queue, by slurmctld's own clock; the next second is safe. A moment in the
+past is as good as now.
 
 With a place it is the other way round: Slurm sets none on a held job, so the job is released while its delay still
 keeps it from starting, then gets its place in line and its begin time in one call. A place by nice needs a look in
@@ -16,13 +17,12 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from scheduler.adapters.slurm.errors import SlurmUnavailableError, shortened
+from scheduler.adapters.slurm.holds import REQUEUE_DELAY_S, is_delayed
 from scheduler.adapters.slurm.look import LookResult
 from scheduler.adapters.slurm.rows import QueueRow
 from scheduler.model.actions import BY_NICE, MOST_NICE, ActionOutcome, OutcomeKind
 from scheduler.model.line import unniced
 
-REQUEUE_DELAY_S = 121
-"""How long Slurm itself lets a requeued job wait."""
 DONE = ActionOutcome(OutcomeKind.DONE)
 
 
@@ -41,14 +41,15 @@ class Releasing:
     many: Many
     look: Callable[[Sequence[str]], LookResult[QueueRow]]
     now: Callable[[], float]
+    delay_s: int = REQUEUE_DELAY_S
 
     def release(self, wanted: Mapping[str, str], seen: Mapping[str, QueueRow]) -> dict[str, ActionOutcome]:
         """Release jobs, each with the value of its action."""
         ids = list(wanted)
-        delayed = [job_id for job_id in ids if seen[job_id].restarts > 0]
+        delayed = [job_id for job_id in ids if is_delayed(seen[job_id], self.delay_s)]
         held = [job_id for job_id in ids if seen[job_id].priority == 0]
         # No later than Slurm's own delay would end: a begin time that was misread must not hold anybody for longer.
-        returned = min(max((seen[i].submit for i in delayed), default=0), int(self.now()) + REQUEUE_DELAY_S)
+        returned = min(max((seen[i].submit for i in delayed), default=0), int(self.now()) + self.delay_s)
         begin = f"StartTime={datetime.fromtimestamp(returned + 1, UTC):%FT%T}"
         value = wanted[ids[0]]
         if value:
@@ -89,8 +90,8 @@ class Releasing:
     ) -> dict[str, ActionOutcome]:
         """Give jobs their place, and a new begin time to those that Slurm delays."""
         done: dict[str, ActionOutcome] = {}
-        for is_delayed in (True, False):
-            some = [job_id for job_id in ids if (job_id in delayed) is is_delayed]
-            more = (place, begin) if is_delayed else (place,)
+        for shortened_too in (True, False):
+            some = [job_id for job_id in ids if (job_id in delayed) is shortened_too]
+            more = (place, begin) if shortened_too else (place,)
             done.update(self.many("scontrol", some, "update", each="JobId=", more=more))
         return done

@@ -18,7 +18,7 @@ _OWN = (
     "JobArrayID", "JobID", "HetJobID", "State", "PriorityLong", "Nice", "RestartCnt", "BatchFlag", "Requeue",
     "SubmitTime", "StartTime", "EligibleTime", "TimeLimit", "Deadline", "NumNodes", "NumCPUs", "OverSubscribe",
     "Exclusive", "tres-alloc", "tres-per-job", "tres-per-node", "tres-per-socket", "tres-per-task", "cpus-per-tres",
-    "mem-per-tres", "NodeList",
+    "mem-per-tres", "ReqNodes", "ExcNodes", "NodeList",
 )  # fmt: skip
 _FREE = (
     "Partition", "UserName", "Reason", "Dependency", "Reservation", "QOS", "Account", "WCKey", "Feature", "Comment",
@@ -39,7 +39,9 @@ class QueueRow:
     """One row of squeue: a job, a task of an array, or a component of a heterogeneous job.
 
     `id` is what commands take; `raw_id` Slurm's own number (for a pending task that of its array). Times are epoch
-    seconds. `node_list` and the `per_…` texts are undecoded. `asked` is the part of the row that a request is made of.
+    seconds. `node_list` and the `per_…` texts are undecoded; `named` is the nodes that it wants and does not want, as
+    far as they are told (22.05 tells only the first), to know a change of them by. `asked` is the part of the row that
+    a request is made of.
     `alone`: it shares its nodes with nobody, or only with its own user's jobs. `odd` says what of the row was not
     understood and stands at its default.
     """
@@ -69,6 +71,7 @@ class QueueRow:
     per_task: str
     cpus_per_tres: str
     mem_per_tres: str
+    named: str
     node_list: str
     partitions: tuple[str, ...]
     user: str
@@ -88,7 +91,8 @@ class QueueRow:
         """What tells one request from another (as far as squeue shows it)."""
         return (
             self.tres, self.per_job, self.per_node, self.per_socket, self.per_task, self.cpus_per_tres,
-            self.mem_per_tres, str(self.alone), self.feature, str(self.nodes), str(self.cpus), *self.partitions,
+            self.mem_per_tres, self.named, str(self.alone), self.feature, str(self.nodes), str(self.cpus),
+            *self.partitions,
         )  # fmt: skip
 
 
@@ -206,6 +210,7 @@ def decode(record: str) -> QueueRow:
     return QueueRow(
         **named,
         alone=_alone(fields),
+        named=f"{fields['ReqNodes']}|{fields['ExcNodes']}",
         **{key: read(fields[column]) for key, (column, read, _) in _READ.items()},
     )
 
@@ -234,7 +239,7 @@ def salvage(record: str) -> QueueRow | None:
     named = _named(fields if len(own) == len(_OWN) else _first_two(own))
     if not _ID.fullmatch(named["id"]) or not _NUMBER.fullmatch(named["raw_id"]):
         return None
-    return QueueRow(**named, alone=_alone(fields), odd="; ".join(odd), **found)
+    return QueueRow(**named, alone=_alone(fields), named="", odd="; ".join(odd), **found)
 
 
 def _first_two(own: Sequence[str]) -> dict[str, str]:

@@ -10,7 +10,9 @@ A plan stops jobs, so a request must describe room in which the job surely start
    the fewest nodes that can hold it are asked for, with equal shares.
    A node on which a job is runs a task of it: there are never more nodes than tasks. `-n1 --gpus=12` wants one node
    with 12 GPUs, and where there is none it waits for ever.
-4. What cannot be said at all (odd constraints, switches, sockets, …) makes the job unplannable.
+4. More tasks than CPUs (`-O`, `--overcommit`): Slurm gives each node one CPU, however many tasks are to share it. It
+   tells so by the TRES alone; its number of nodes is an estimate then, even where there is a -N.
+5. What cannot be said at all (odd constraints, switches, sockets, …) makes the job unplannable.
 """
 
 from bisect import bisect_left
@@ -79,6 +81,8 @@ class _Wish:
     cpus_per_gres: Mapping[str, int]
     mem_per_gres: Mapping[str, int]
     whole: bool
+    over: bool
+    """Whether tasks share CPUs."""
 
     @property
     def anywhere(self) -> bool:
@@ -86,7 +90,8 @@ class _Wish:
         memory = self.room.config.memory_counts and not (self.detail.mem_per_cpu or self.detail.mem_per_tres)
         gres = self.per_node_gres or self.per_job_gres or self.per_task_gres
         bound = gres or self.cpus_per_gres or self.mem_per_gres
-        return self.tasks > 1 and not (self.per_task > 1 or memory or self.whole or bound)
+        several = self.per_task > 1 or self.over
+        return self.tasks > 1 and not (several or memory or self.whole or bound)
 
     @property
     def starts_with_any_tasks(self) -> bool:
@@ -113,6 +118,10 @@ def request_of(row: QueueRow, detail: Detail, room: ClusterShape) -> tuple[Reque
     if room.sharing.intersection(row.partitions):
         # A full node takes more of them, up to a number; those are not counted here.
         problems.append("its partition has jobs share CPUs (OverSubscribe=FORCE)")
+    if wish.over and (wish.per_task > 1 or wish.per_job_gres or wish.per_task_gres):
+        problems.append(
+            "it has tasks share CPUs (--overcommit) and asks for CPUs or GPUs for each or all of them"
+        )
     if not constraint.understood:
         problems.append(f"it has the constraint {row.feature[:60]}")
     elif constraint.counted and not (detail.tasks_per_node or wish.whole or wish.starts_with_any_tasks):
@@ -137,11 +146,12 @@ def request_of(row: QueueRow, detail: Detail, room: ClusterShape) -> tuple[Reque
 def _wish(row: QueueRow, detail: Detail, room: ClusterShape) -> _Wish:
     per_node = not (detail.mem_per_cpu or detail.mem_per_tres)
     all_memory = room.config.memory_counts and per_node and detail.mem == 0
+    over = _overcommits(row, detail)
     return _Wish(
         row,
         detail,
         room,
-        tasks=max(1, detail.tasks),
+        tasks=values.number(values.tres(row.tres)["node"]) if over else max(1, detail.tasks),
         per_task=max(1, detail.cpus_per_task),
         per_node_gres=values.gres(row.per_node),
         per_job_gres=values.gres(row.per_job),
@@ -150,7 +160,16 @@ def _wish(row: QueueRow, detail: Detail, room: ClusterShape) -> _Wish:
         mem_per_gres=values.gres(row.mem_per_tres),
         # --mem=0: nobody else can be on a node of which one job has all the memory.
         whole=room.whole_nodes(row) or all_memory,
+        over=over,
     )
+
+
+def _overcommits(row: QueueRow, detail: Detail) -> bool:
+    """Whether a job has more tasks than CPUs. `--cpus-per-gpu` counts CPUs in another way."""
+    told = values.tres(row.tres)
+    if detail.tasks <= 1 or values.gres(row.cpus_per_tres) or not told.keys() >= {"cpu", "node"}:
+        return False
+    return values.number(told["cpu"]) < detail.tasks
 
 
 def _nodes_asked(wish: _Wish) -> int | None:
@@ -159,6 +178,8 @@ def _nodes_asked(wish: _Wish) -> int | None:
     # Without -N squeue's and scontrol's number of nodes is an estimate; the requested TRES have the real minimum.
     told = values.tres(wish.row.tres).get("node")
     least = values.number(told) if told else detail.min_nodes
+    if wish.over:
+        return max(least, len(detail.req_nodes))
     if detail.max_nodes is not None and _is_limit(detail.min_nodes, detail.max_nodes, least, wish.tasks):
         if detail.min_nodes > 1 or detail.max_nodes == 1:
             return detail.min_nodes

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from scheduler.adapters.slurm import arrays, guard, look, recover
+from scheduler.adapters.slurm import arrays, guard, holds, look, recover
 from scheduler.adapters.slurm.allowed import is_job_id, is_signal
 from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.errors import (
@@ -56,7 +56,7 @@ class Writer:
 
     scancel tries again for a minute and a half when a job is just starting ("in transition"): it gets `scancel_s`
     only. The other jobs of its call are signalled at once, in parallel; the outcome of all is then unknown. `ways`: in
-    which this cluster gives jobs fewer nodes; by default in none.
+    which this cluster gives jobs fewer nodes; by default in none. `delay_s`: how long it lets a requeued job wait.
     """
 
     runner: CommandRunner
@@ -65,6 +65,7 @@ class Writer:
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
     ways: Callable[[], frozenset[Resizing]] = frozenset
+    delay_s: Callable[[], int] = lambda: holds.REQUEUE_DELAY_S
     _until: float = field(default=0.0, init=False)
 
     def apply(self, actions: Sequence[Action]) -> list[ActionOutcome]:
@@ -96,7 +97,7 @@ class Writer:
             outcomes.update(recover.answers(self.runner, ended))
         due: dict[int, Action] = {}
         for number, action in asked.items():
-            answer = outcomes.get(number) or (None if number in ended else _verdict(action, seen))
+            answer = outcomes.get(number) or (None if number in ended else self._verdict(action, seen))
             if answer is None:
                 due[number] = action
             else:
@@ -104,6 +105,16 @@ class Writer:
         if due:
             outcomes.update(self._due(due, seen.jobs))
         return outcomes
+
+    def _verdict(self, action: Action, seen: LookResult[QueueRow]) -> ActionOutcome | None:
+        """The outcome of an action that need not, must not or cannot be carried out; None when it is to be."""
+        job_id = action.run.job_id
+        if job_id in seen.odd:
+            return ActionOutcome(OutcomeKind.UNKNOWN, shortened(seen.odd[job_id]))
+        if action.kind is ActionKind.LET_GO:
+            return None  # Whatever has become of the job, its nodes come free.
+        delay_s = self.delay_s() if action.kind is ActionKind.RELEASE else holds.REQUEUE_DELAY_S
+        return guard.verdict(action, seen.jobs.get(job_id), delay_s)
 
     def _due(self, due: dict[int, Action], seen: Mapping[str, QueueRow]) -> dict[int, ActionOutcome]:
         """What is to be carried out, with the comments."""
@@ -135,14 +146,9 @@ class Writer:
             case ActionKind.PLACE:
                 return self._place(ids, seen, f"Nice={action.value}")
             case ActionKind.RELEASE:
-                return Releasing(self._many, partial(look.at_jobs, self.runner), self.now).release(
-                    {a.run.job_id: a.value for a in actions}, seen
-                )
+                return self._release({a.run.job_id: a for a in actions}, seen)
             case ActionKind.REQUEUE_HOLD | ActionKind.RECOVER:
-                allow = action.kind is ActionKind.REQUEUE_HOLD and action.value == FIRST_ALLOW
-                off = [job_id for job_id in ids if allow and not seen[job_id].requeue]
-                verb = "requeue" if action.value == NOT_HELD else "requeuehold"
-                return self._requeue(verb, ids, off, allow=allow)
+                return self._stop(ids, seen, action)
             case ActionKind.CANCEL | ActionKind.SIGNAL:
                 signalled = action.kind is ActionKind.SIGNAL
                 return self._scancel(ids, *(("--batch", f"--signal={action.value}") if signalled else ()))
@@ -154,6 +160,16 @@ class Writer:
                 part = Beginner(self.runner, self._many, self.now) if begins else Keeper(self._call)
                 return part.carry_out(actions, seen)
 
+    def _release(
+        self, actions: Mapping[str, Action], seen: Mapping[str, QueueRow]
+    ) -> dict[str, ActionOutcome]:
+        theirs = holds.held_by_admins(self.runner, actions, seen)
+        wanted = {job_id: action.value for job_id, action in actions.items() if job_id not in theirs}
+        if not wanted:
+            return theirs
+        looked = partial(look.at_jobs, self.runner)
+        return theirs | Releasing(self._many, looked, self.now, self.delay_s()).release(wanted, seen)
+
     def _place(self, ids: list[str], seen: Mapping[str, QueueRow], nice: str) -> dict[str, ActionOutcome]:
         """Tasks that are still one record of their array are named together: named apart each becomes its own."""
         outcomes: dict[str, ActionOutcome] = {}
@@ -164,6 +180,21 @@ class Writer:
 
     def _allow_requeue(self, ids: Sequence[str]) -> dict[str, ActionOutcome]:
         return self._many("scontrol", ids, "update", each="JobId=", more=("Requeue=1",))
+
+    def _stop(
+        self, ids: Sequence[str], seen: Mapping[str, QueueRow], action: Action
+    ) -> dict[str, ActionOutcome]:
+        """Requeue jobs held, but those plainly whose next run somebody holds already: that hold stays theirs."""
+        runs = action.kind is ActionKind.REQUEUE_HOLD  # else they have ended
+        allow = runs and action.value == FIRST_ALLOW
+        plain = action.value == NOT_HELD
+        theirs = [i for i in ids if runs and not plain and holds.is_held_while_it_runs(seen[i])]
+        done: dict[str, ActionOutcome] = {}
+        for some in (theirs, [job_id for job_id in ids if job_id not in theirs]):
+            off = [job_id for job_id in some if allow and not seen[job_id].requeue]
+            verb = "requeue" if plain or some is theirs else "requeuehold"
+            done.update(self._requeue(verb, some, off, allow=allow))
+        return done
 
     def _requeue(
         self, verb: str, ids: Sequence[str], off: Sequence[str], *, allow: bool
@@ -248,16 +279,6 @@ def _is_to_be_recovered(action: Action, seen: LookResult[QueueRow]) -> bool:
         return row is None or state_of(row) is None
     except ValueError:
         return False  # In a state that is not known: `guard` has the words.
-
-
-def _verdict(action: Action, seen: LookResult[QueueRow]) -> ActionOutcome | None:
-    """The outcome of an action that need not, must not or cannot be carried out; None when it is to be."""
-    job_id = action.run.job_id
-    if job_id in seen.odd:
-        return ActionOutcome(OutcomeKind.UNKNOWN, shortened(seen.odd[job_id]))
-    if action.kind is ActionKind.LET_GO:
-        return None  # Whatever has become of the job, its nodes come free.
-    return guard.verdict(action, seen.jobs.get(job_id))
 
 
 def _malformed(action: Action) -> ActionOutcome | None:

@@ -6,8 +6,9 @@ import pytest
 
 from scheduler.adapters.slurm import rows
 from scheduler.adapters.slurm.guard import malformed, verdict
+from scheduler.adapters.slurm.holds import is_delayed
 from scheduler.adapters.slurm.rows import QueueRow
-from scheduler.model.actions import STOPPING, Action, ActionKind, OutcomeKind
+from scheduler.model.actions import HELD_BY_ADMIN, HELD_BY_USER, STOPPING, Action, ActionKind, OutcomeKind
 from scheduler.model.jobs import RunKey
 from tests.adapters.slurm.test_rows import FREE, OWN
 
@@ -75,6 +76,39 @@ def test_ordering_and_holding(row: QueueRow | None, kinds: tuple[OutcomeKind | N
     found = [verdict(Action(kind, IN_QUEUE, "4000"), row) for kind in order]
 
     assert [outcome and outcome.kind for outcome in found] == list(kinds)
+
+
+BY_USER, BY_ADMIN = (replace(REQUEUED, reason=reason) for reason in ("JobHeldUser", "JobHeldAdmin"))
+
+
+@pytest.mark.parametrize(
+    ("row", "of_stop", "detail"),
+    [
+        (REQUEUED, True, CARRY_OUT),
+        (BY_USER, True, HELD_BY_USER),
+        (BY_USER, False, HELD_BY_USER),
+        (BY_ADMIN, True, HELD_BY_ADMIN),
+        # So a hold of ours looks.
+        (BY_ADMIN, False, CARRY_OUT),
+    ],
+)
+def test_a_release_leaves_the_holds_of_others(row: QueueRow, of_stop: bool, detail: str | None) -> None:
+    outcome = verdict(Action(ActionKind.RELEASE, IN_QUEUE, of_stop=of_stop), row)
+
+    assert (outcome and (outcome.kind, outcome.detail)) == (detail and (REFUSED, detail))
+
+
+@pytest.mark.parametrize(
+    ("begins", "delay_s", "carried_out"),
+    [(121, 121, True), (122, 121, False), (7200, 121, False), (122, 601, True), (None, 121, True)],
+)
+def test_only_slurms_own_delay_is_taken_off(begins: int | None, delay_s: int, carried_out: bool) -> None:
+    row = replace(RELEASED, eligible=None if begins is None else RELEASED.submit + begins)
+
+    outcome = verdict(Action(ActionKind.RELEASE, IN_QUEUE), row, delay_s)
+
+    assert (outcome is CARRY_OUT) is carried_out
+    assert is_delayed(row, delay_s) is carried_out
 
 
 @pytest.mark.parametrize("kind", sorted(STOPPING))

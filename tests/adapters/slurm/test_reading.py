@@ -450,3 +450,18 @@ def test_an_answer_that_took_long_is_no_difference_of_clocks(
 ) -> None:
     said = "ClusterName = dev\nSelectType = select/cons_tres\n"
     assert config.decode(said, asked, taken).skew_s == difference
+
+
+@pytest.mark.parametrize(
+    ("auth_info", "delay_s"),
+    [
+        ("(null)", 121),
+        ("socket=/run/munge", 121),
+        ("cred_expire=60", 61),
+        ("ttl=9,cred_expire=600,cacert=x", 601),
+    ],
+)
+def test_how_long_a_requeued_job_waits_is_what_the_site_has_set(auth_info: str, delay_s: int) -> None:
+    said = f"ClusterName = dev\nSelectType = select/cons_tres\nAuthInfo = {auth_info}\n"
+
+    assert config.decode(said, (1.0, 2.0), None).requeue_delay_s == delay_s

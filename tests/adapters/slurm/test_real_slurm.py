@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from deploy.private_slurm import PrivateSlurm
+from deploy.private_slurm import PrivateSlurm, releases
 from scheduler.adapters.slurm import SlurmCluster
-from scheduler.model.actions import Action, ActionKind, OutcomeKind
+from scheduler.model.actions import HELD_BY_ADMIN, HELD_BY_USER, Action, ActionKind, OutcomeKind
 from scheduler.model.jobs import JobState, ObservedJob, Request
 from scheduler.model.observation import Observation
 
@@ -76,6 +76,8 @@ def deal(request: Request) -> list[dict[str, int]]:
         ("-n", "3", "--gpus-per-task=2", "--mem-per-cpu=100"),
         ("-N", "2", "--mincpus=3", "--mem=200"),
         ("-N", "2", "--gpus=5", "--mem=200"),
+        ("-O", "-n", "100", "--mem=300"),
+        ("-O", "-N", "2", "-n", "40", "--gres=gpu:3", "--mem-per-cpu=500"),
     ],
     ids=" ".join,
 )
@@ -89,7 +91,7 @@ def test_a_job_starts_in_just_the_room_that_its_request_describes(
 
     for node, share in zip(NODES, [*room, *[{}] * (len(NODES) - len(room))], strict=True):
         leave(slurm, node, share.get("cpu", 0), share.get("gpu", 0), share.get("mem", 0))
-    assert cluster.apply([Action(ActionKind.RELEASE, job.run)])[0].ok
+    slurm.run(["scontrol", "release", job_id], "ann")
 
     seen = wait(
         slurm, cluster, lambda seen: jobs_of(seen)[job_id].state is JobState.RUNNING, f"{options} running"
@@ -130,6 +132,70 @@ def test_a_heterogeneous_job_goes_whole_by_its_leader(slurm: PrivateSlurm, clust
         lambda seen: {job.state for job in seen.jobs} == {JobState.RUNNING},
         "both parts again",
     )
+
+
+def test_the_hold_that_somebody_has_put_on_a_job_that_runs_is_left_after_our_stop(
+    slurm: PrivateSlurm, cluster: SlurmCluster
+) -> None:
+    """Theirs stays as it was, whoever it is of; the hold that comes of our own stop is taken back."""
+    options = ("--partition=wide", "--ntasks=1", "--mem=10", "--output=/dev/null")
+    by_user, by_admin, ours = (str(slurm.submit("ann", *options)) for _ in range(3))
+    running = wait(
+        slurm,
+        cluster,
+        lambda seen: [job.state for job in seen.jobs] == [JobState.RUNNING] * 3,
+        "three jobs running",
+    )
+    slurm.run(["scontrol", "hold", by_user], "ann")
+    slurm.run(["scontrol", "hold", by_admin])
+
+    stops = cluster.apply([Action(ActionKind.REQUEUE_HOLD, job.run) for job in running.jobs])
+
+    assert [outcome.kind for outcome in stops] == [OutcomeKind.DONE] * 3
+    held = wait(slurm, cluster, lambda seen: all(job.held for job in seen.jobs), "all held")
+    told = {job_id: job.slurm_reason for job_id, job in jobs_of(held).items()}
+    assert told == {by_user: "JobHeldUser", by_admin: "JobHeldAdmin", ours: "job requeued in held state"}
+    outcomes = cluster.apply([Action(ActionKind.RELEASE, job.run, of_stop=True) for job in running.jobs])
+    refused = {by_user: HELD_BY_USER, by_admin: HELD_BY_ADMIN, ours: ""}
+    assert [outcome.detail for outcome in outcomes] == [refused[job.id] for job in running.jobs]
+    wait(slurm, cluster, lambda seen: jobs_of(seen)[ours].state is JobState.RUNNING, "ours running")
+    assert all(jobs_of(cluster.observe())[job_id].held for job_id in (by_user, by_admin))
+
+
+def test_an_administrators_hold_over_our_stop_is_left(slurm: PrivateSlurm, cluster: SlurmCluster) -> None:
+    """Only the code of Slurm's reason tells: the reason says the same as before."""
+    job_id = str(slurm.submit("ann", "--partition=wide", "--ntasks=1", "--mem=10", "--output=/dev/null"))
+    seen = wait(
+        slurm, cluster, lambda seen: [j.state for j in seen.jobs] == [JobState.RUNNING], "the job running"
+    )
+    run = jobs_of(seen)[job_id].run
+    assert cluster.apply([Action(ActionKind.REQUEUE_HOLD, run)])[0].ok
+    wait(slurm, cluster, lambda seen: jobs_of(seen)[job_id].held, "the job held")
+    slurm.run(["scontrol", "hold", job_id])
+    release = Action(ActionKind.RELEASE, run, of_stop=True)
+
+    assert cluster.apply([release])[0].detail == HELD_BY_ADMIN
+    assert jobs_of(cluster.observe())[job_id].held
+
+    slurm.run(["scontrol", "uhold", job_id])
+    assert cluster.apply([release])[0].kind is OutcomeKind.DONE
+
+
+def test_other_nodes_that_a_waiting_job_is_told_to_take_are_seen_at_once(
+    slurm: PrivateSlurm, cluster: SlurmCluster, slurm_release: str
+) -> None:
+    """What scontrol says of a job is kept for a minute, but not over such a change; 22.05 tells only the first."""
+    job_id = str(slurm.submit("ann", "--partition=wide", "--hold", "--ntasks=1", "--output=/dev/null"))
+    wait(slurm, cluster, lambda seen: bool(seen.jobs), "the job in the queue")
+
+    slurm.run(["scontrol", "update", f"JobId={job_id}", "ReqNodeList=n3"], "ann")
+    wanted = jobs_of(cluster.observe())[job_id].request
+    assert wanted is not None and wanted.only_nodes == {"n3"}
+
+    if slurm_release != releases.SYSTEM:
+        slurm.run(["scontrol", "update", f"JobId={job_id}", "ExcNodeList=n1,n2"], "ann")
+        wanted = jobs_of(cluster.observe())[job_id].request
+        assert wanted is not None and wanted.not_nodes == {"n1", "n2"}
 
 
 def test_a_comment_is_left_with_the_stopped_job(slurm: PrivateSlurm, cluster: SlurmCluster) -> None:

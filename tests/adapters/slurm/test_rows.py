@@ -10,7 +10,7 @@ from scheduler.adapters.slurm.rows import Table
 
 OWN = (
     "41_2|57|N/A|RUNNING|1|-5|2|1|0|2026-11-20T17:50:20|2026-11-20T17:50:24|2026-11-20T17:50:24|1:00:00|N/A|1|4|OK||"
-    "cpu=4,mem=200M,node=1,billing=4|N/A|gres:gpu:2|N/A|N/A|N/A|N/A|n3"
+    "cpu=4,mem=200M,node=1,billing=4|N/A|gres:gpu:2|N/A|N/A|N/A|N/A|||n3"
 )  # fmt: skip
 FREE = ["x", "ann", "None", "(null)", "(null)", "(null)", "(null)", "(null)", "(null)", "(null)", "train"]
 # What a user can write: anything but NUL, which ends a text in C.
@@ -95,8 +95,8 @@ def test_a_nul_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("own", "words"),
     [
-        (OWN.replace("|OK|", "|O|K|"), "27 and 11 fields"),
-        (OWN.replace("|OK|", "|"), "25 and 11 fields"),
+        (OWN.replace("|OK|", "|O|K|"), "29 and 11 fields"),
+        (OWN.replace("|OK|", "|"), "27 and 11 fields"),
         (OWN.replace("2026-11-20T17:50:20", "N/A"), "no submit time"),
         (OWN.replace("|1:00:00|", "|whenever|"), "no time limit"),
         (OWN.replace("RUNNING|1|-5", "RUNNING|high|-5"), "high"),
@@ -156,7 +156,7 @@ def test_a_part_with_too_many_fields_is_not_believed_at_all() -> None:
 
     assert more is not None
     assert (more.id, more.state, more.node_list, more.name) == ("41_2", "", "", "train")
-    assert more.odd == "its row has 27 and 11 fields, not 26 and 11"
+    assert more.odd == "its row has 29 and 11 fields, not 28 and 11"
     assert texts is not None
     assert (texts.state, texts.node_list, texts.user, texts.partitions) == ("RUNNING", "n3", "?", ())
 

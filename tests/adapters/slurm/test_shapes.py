@@ -1,5 +1,6 @@
 """What pending jobs ask for, read from recordings: the options given to sbatch are in record.py."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -121,7 +122,9 @@ def _with_gpus(gpus: int, tasks: int = 1, **further: str) -> ObservedJob:
         if name == "config":
             return text.replace("22.05.8", "24.11.5")
         if name == "squeue":
-            return text.replace("gres:gpu:12|N/A|N/A|N/A|N/A|N/A|", row)
+            before, _, after = text.partition("gres:gpu:12|N/A|N/A|N/A|N/A|N/A|")
+            head, _, words = before.rpartition("|cpu=1,")
+            return f"{head}|cpu={tasks},{words}{row}{after}"
         head, own, rest = text.partition("JobId=29 ") if name == "jobs" else (text, "", "")
         rest = rest.replace("NumTasks=1", f"NumTasks={tasks}", 1)
         return (
@@ -163,6 +166,28 @@ def test_a_job_is_on_no_more_nodes_than_it_has_tasks(
         gpus,
         cpus,
     )
+
+
+def _tasks_on(cpus: int, nodes: int, **asked: str) -> ObservedJob:
+    """The recorded `-n 30 --mem-per-cpu=50` with other TRES, as `-O` has it, and with other words (`record.py`)."""
+
+    def edit(name: str, text: str) -> str:
+        if name != "squeue":
+            return text
+        told = f"cpu={cpus},mem={50 * cpus}M,node={nodes},billing={cpus}|N/A|{asked.get('each', 'N/A')}|"
+        return re.sub(r"cpu=30,mem=1500M,node=\d+,billing=30\|N/A\|N/A\|", told, text)
+
+    replay = Replay(scene=scene("22.05.8", "busy"))
+    replay.edit = edit
+    return next(job for job in Reader(replay).observe().jobs if job.name == "tasks")
+
+
+def test_tasks_that_share_cpus_have_one_of_each_node() -> None:
+    for nodes in (1, 2):
+        job = _tasks_on(nodes, nodes)
+        assert not job.unplannable
+        assert job.request == _nodes(nodes, 1, 50)
+    assert _tasks_on(2, 2, each="gres:gpu:3").request == _nodes(2, 1, 50, gpu=3)
 
 
 def test_who_needs_more_nodes_than_it_names_is_not_planned_for() -> None:

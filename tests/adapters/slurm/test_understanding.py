@@ -56,8 +56,8 @@ def others(seen: Observation, job: ObservedJob) -> dict[str, ObservedJob]:
     [
         ("|RUNNING|", "|FLYING|", "its state 'FLYING' is not known"),
         ("|1:00:00|", "|soon|", "TimeLimit: 'soon' is no time limit"),
-        ("|N/A|RUNNING|", "|RUNNING|", "its row has 25 and 11 fields, not 26 and 11"),
-        ("gRECORDED.x", "gRECORDED.gRECORDED.x", "its row has 26 and 12 fields, not 26 and 11"),
+        ("|N/A|RUNNING|", "|RUNNING|", "its row has 27 and 11 fields, not 28 and 11"),
+        ("gRECORDED.x", "gRECORDED.gRECORDED.x", "its row has 28 and 12 fields, not 28 and 11"),
     ],
 )
 def test_a_running_job_whose_row_is_not_understood_is_protected_and_the_others_are_as_before(

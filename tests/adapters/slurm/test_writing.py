@@ -40,7 +40,22 @@ def table(*jobs: Job, requeue: bool = True) -> CommandAnswer:
             "1:00:00",
             "N/A",
         ]
-        own += ["1", "1", "OK", "", "cpu=1,mem=1M,node=1", "N/A", "N/A", "N/A", "N/A", "N/A", "N/A", "n1"]
+        own += [
+            "1",
+            "1",
+            "OK",
+            "",
+            "cpu=1,mem=1M,node=1",
+            "N/A",
+            "N/A",
+            "N/A",
+            "N/A",
+            "N/A",
+            "N/A",
+            "",
+            "",
+            "n1",
+        ]
         mark = RECORDED_MARK
         lines.append(f"{'|'.join(own)}{mark}.{f'{mark}.'.join(FREE)}{mark};\n")
     return CommandAnswer("".join(lines), "", 0)

@@ -44,6 +44,7 @@ def test_from_the_stop_to_running_again(sim: Sim) -> None:
     assert stage(held) == Stage.HELD
     assert held.comes_back is not None and held.comes_back.at == sim.plan().deadline
     assert f"It is held until {urgent} (cy) runs" in said(held)
+    assert f"scontrol release {low}; scontrol hold {low}" in said(held)
     assert sim.row(low).phase == "running", "the mirror shows a moment ago"
     assert [part.about for part in held.parts] == [About.STOPPED]
     assert len([part for part in held.parts if part.about == About.WAITING]) == 0
@@ -262,3 +263,19 @@ def test_an_array_task_has_its_own_answer(sim: Sim) -> None:
     assert ask(sim, task).headline.startswith(f"It was stopped to make room for {urgent} (cy)")
     assert why(sim.cluster, array) is None
     assert tasks_of(sim.cluster, array) == [f"{array}_0", f"{array}_1"]
+
+
+def test_who_is_held_by_its_user_is_told_so_when_the_plan_is_over(sim: Sim) -> None:
+    sim.policy()
+    low = sim.running("ann", 8)
+    urgent = sim.submit("cy", 8, run_time_s=20)
+    sim.cycle()
+    sim.port.advance(3)
+    sim.port.release_by_user(low)
+    sim.port.hold_by_user(low)
+    sim.cycles(8, every_s=3)
+
+    answer = ask(sim, low)
+
+    assert answer.headline == f"It was stopped to make room for {urgent} (cy), and waits to run again."
+    assert "Its user holds it; that hold stays." in said(answer)
