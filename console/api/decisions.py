@@ -23,7 +23,7 @@ from console.steering.operations.approving import OutOfDateError, approve, rejec
 from console.steering.operations.differences import since_opened
 from console.steering.operations.requests import request_of
 from console.steering.operations.up_to_date import why_not_now
-from console.steering.ways import GivingWay, count_of
+from console.steering.ways import VictimWay, count_of
 
 APPROVE, REJECT = "approve", "reject"
 
@@ -97,8 +97,8 @@ class PlanDecision(ApiView):
                 "since_opened": opened.sentences if opened else [],
                 "not_now": "" if asked.possible else resay(asked.lead.not_now),
                 "consequence": selectors.consequence(asked),
-                "stops": count_of(asked.victims, GivingWay.STOP),
-                "shrinks": count_of(asked.victims, GivingWay.WORKER, GivingWay.FEWER_NODES, GivingWay.PART),
+                "stops": count_of(asked.victims, VictimWay.STOP),
+                "shrinks": count_of(asked.victims, VictimWay.WORKER, VictimWay.FEWER_NODES, VictimWay.PART),
                 "work_lost": work_data(selectors.lost_by(*asked.shown)),
                 "changes": why_not_now(asked),
             }
