@@ -6,6 +6,8 @@ from django.contrib.auth import authenticate, update_session_auth_hash
 from django.core.exceptions import ValidationError as DjangoValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.exceptions import PermissionDenied, ValidationError
@@ -22,7 +24,7 @@ from console.api.strict import valid
 from console.partitions.models import PartitionAdmin
 from console.projects.models import MemberRole, Membership
 
-WRONG = "This is not the password of this account."
+WRONG = gettext_lazy("This is not the password of this account.")
 
 
 class AccountSerializer(serializers.ModelSerializer):
@@ -110,7 +112,7 @@ class PasswordView(ApiView):
         valid(sent, self.serializer_class)
         user, asked = self.person, request._request  # noqa: SLF001 - axes marks Django's own request
         if not user.has_usable_password():
-            raise PermissionDenied("This account has no password here: it signs in elsewhere.")
+            raise PermissionDenied(_("This account has no password here: it signs in elsewhere."))
         self._require_own(asked, sent.validated_data["old_password"])
         try:
             change_account(

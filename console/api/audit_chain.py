@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 from django.http import Http404, QueryDict
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -18,6 +19,7 @@ from console.audit.checks import ChainState, chain_state, check_all
 from console.audit.forms import LogFilter
 from console.audit.models import ChainCheck, CheckKind, SavedSearch
 from console.audit.saved import forget_search, keep_search
+from console.core.saying import in_a_row
 
 
 class CheckSerializer(serializers.ModelSerializer):
@@ -81,7 +83,8 @@ class SearchSerializer(serializers.ModelSerializer):
         typed = LogFilter(QueryDict(query))
         unknown = set(typed.data) - set(typed.fields)
         if unknown:
-            raise ValidationError(f"No such filter: {', '.join(sorted(unknown))}.")
+            said = _("No such filter: %(names)s.") % {"names": in_a_row(sorted(unknown))}
+            raise ValidationError(said)
         if typed.search is None:
             faults = (f"{name}: {' '.join(map(str, errors))}" for name, errors in typed.errors.items())
             raise ValidationError(" ".join(faults))

@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
+from django.utils.translation import gettext as _
 from django_filters.rest_framework import FilterSet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -17,6 +18,7 @@ from console.api.base import ApiView
 from console.audit.exporting import FORMATS, export
 from console.audit.models import AuditEntry
 from console.audit.selectors import visible_entries
+from console.core.saying import in_a_row
 
 KIND = "kind"
 USUAL = "jsonl"
@@ -62,10 +64,10 @@ class AuditExport(ApiView):
         """
         if request.headers.get("Sec-Fetch-Site") == "cross-site":
             # A link elsewhere must not put an export into the log in the name of whoever follows it.
-            raise PermissionDenied("Begin the export from the console itself, or with a token.")
+            raise PermissionDenied(_("Begin the export from the console itself, or with a token."))
         kind = request.query_params.get(KIND, USUAL)
         if kind not in FORMATS:
-            raise ValidationError({KIND: [f"Must be one of: {', '.join(FORMATS)}."]})
+            raise ValidationError({KIND: [_("Must be one of %(words)s.") % {"words": in_a_row(FORMATS)}]})
         rows = self.filter_queryset(self.get_queryset())
         wanted = {name: value for name, value in request.query_params.items() if value and name != KIND}
         return export(rows, wanted, kind, actor=self.person.username, request_id=self.request_id)

@@ -5,6 +5,7 @@ The scope is looked at here and not in the views' permissions, so that no view c
 
 from typing import Any
 
+from django.utils.translation import gettext as _
 from rest_framework.authentication import TokenAuthentication
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.permissions import SAFE_METHODS
@@ -42,8 +43,8 @@ def _require_scope(token: ApiToken, request: Request) -> None:
             return
         case Scope.READ:
             if request.method not in SAFE_METHODS:
-                raise PermissionDenied("This token may only read.")
+                raise PermissionDenied(_("This token may only read."))
         case _:
             resolved = request._request.resolver_match  # noqa: SLF001 - DRF does not pass it on
             if resolved is None or (request.method, resolved.url_name) not in CHECKPOINTS:
-                raise PermissionDenied("This token is good for acknowledging checkpoints only.")
+                raise PermissionDenied(_("This token is good for acknowledging checkpoints only."))

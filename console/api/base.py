@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from django.http import Http404
 from django.utils.cache import patch_cache_control
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 from django_filters.rest_framework import FilterSet
 from drf_spectacular.utils import extend_schema
 from rest_framework import generics, mixins, serializers
@@ -26,7 +27,7 @@ from console.api.etags import READING, Validated, is_one_of
 from console.api.idempotency import first_answer, once
 from console.cluster.models import Cluster
 from console.cluster.selectors import shown_cluster
-from console.core.saying import is_english
+from console.core.saying import in_a_row, is_english
 
 # Moments are told in UTC, wherever this machine is (docs/api.md); by itself each field takes TIME_ZONE.
 serializers.DateTimeField.timezone = UTC
@@ -87,11 +88,9 @@ class ApiView(Validated, generics.GenericAPIView):
         faults = {}
         for name, value in request.query_params.items():
             if name not in known:
-                faults[name] = (
-                    f"No such query parameter here; there are: {', '.join(sorted(known)) or 'none'}."
-                )
+                faults[name] = _none_such(sorted(known))
             elif "\0" in value:
-                faults[name] = "Holds a NUL; remove it."
+                faults[name] = _("Holds a NUL; remove it.")
         if faults:
             raise ValidationError({name: [fault] for name, fault in faults.items()})
         name = (request.method or "").lower()
@@ -172,3 +171,10 @@ class NoSuchAddress(APIView):
         """404 whatever the method, once it is known who asks."""
         super().initial(request, *args, **kwargs)
         raise Http404
+
+
+def _none_such(known: list[str]) -> str:
+    """That an address has no such parameter."""
+    if not known:
+        return _("No such query parameter here; there are none.")
+    return _("No such query parameter here; there are: %(names)s.") % {"names": in_a_row(known)}

@@ -11,6 +11,7 @@ from rest_framework.exceptions import ValidationError
 from console.api.errors import ConflictError
 from console.api.idempotency import claimed
 from console.core.errors import ChangedSinceError
+from console.core.resaying import resay
 from scheduler.contracts.errors import InputError
 
 REASON = "reason"
@@ -49,7 +50,7 @@ def reading(inside: str = "") -> Iterator[None]:
     except ChangedSinceError as error:
         raise ConflictError(str(error)) from error
     except InputError as error:
-        raise ValidationError({inside + error.path.removeprefix("$"): [error.message]}) from error
+        raise ValidationError({inside + error.path.removeprefix("$"): [resay(error.message)]}) from error
     except DjangoValidationError as error:
         detail: dict[str, Any] = serializers.as_serializer_error(error)
         beside = {REASON: detail.pop(REASON)} if REASON in detail else {}

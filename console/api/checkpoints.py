@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 from django.db import transaction
 from django.http import Http404
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import APIException, NotAuthenticated, ValidationError
@@ -139,14 +140,14 @@ class CheckpointView(ApiView):
         except BadTokenError as error:
             raise ValidationError({"token": [str(error)]}) from error
         if data.get("job_id", says.job) != says.job:
-            raise ValidationError(
-                {"token": [f"This is the token of job {says.job}, not of {data['job_id']}."]}
-            )
+            text = _("This is the token of job %(job)s, not of %(other)s.")
+            raise ValidationError({"token": [text % {"job": says.job, "other": data["job_id"]}]})
         job = _job(self.cluster.pk, says.job)
         if job is None:
-            raise NotAskedError(f"No checkpoint is asked of job {says.job}.")
+            raise NotAskedError(_("No checkpoint is asked of job %(job)s.") % {"job": says.job})
         if not says.is_of(job):
-            raise ValidationError({"token": [f"This token is of an earlier job with the id {says.job}."]})
+            text = _("This token is of an earlier job with the id %(job)s.")
+            raise ValidationError({"token": [text % {"job": says.job}]})
         return says.job, says.user
 
     def _by_account(self, data: dict[str, Any]) -> tuple[str, str]:
@@ -154,7 +155,7 @@ class CheckpointView(ApiView):
         if not self.request.user.is_authenticated:
             raise NotAuthenticated
         if "job_id" not in data:
-            raise ValidationError({"job_id": ["Say which job, or send its token."]})
+            raise ValidationError({"job_id": [_("Say which job, or send its token.")]})
         job = _job(self.cluster.pk, data["job_id"])
         if job is None:
             raise Http404

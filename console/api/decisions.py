@@ -23,6 +23,7 @@ from console.steering.operations.approving import OutOfDateError, approve, rejec
 from console.steering.operations.differences import since_opened
 from console.steering.operations.requests import request_of
 from console.steering.operations.up_to_date import why_not_now
+from console.steering.ways import VictimWay, count_of
 
 APPROVE, REJECT = "approve", "reject"
 
@@ -44,6 +45,10 @@ class QuestionSerializer(serializers.Serializer):
         help_text="Why nothing can be approved at the moment although the request stands; else empty."
     )
     consequence = serializers.CharField(help_text="What approving it does, in one sentence.")
+    stops = serializers.IntegerField(help_text="Jobs that approving it stops.")
+    shrinks = serializers.IntegerField(
+        help_text="Victims that give up a part and go on, among them workers of elastic jobs; no stops."
+    )
     work_lost = WorkSerializer()
     changes = serializers.ListField(
         child=serializers.CharField(), help_text="Why approving it would be refused; empty when it would not."
@@ -92,6 +97,8 @@ class PlanDecision(ApiView):
                 "since_opened": opened.sentences if opened else [],
                 "not_now": "" if asked.possible else resay(asked.lead.not_now),
                 "consequence": selectors.consequence(asked),
+                "stops": count_of(asked.victims, VictimWay.STOP),
+                "shrinks": count_of(asked.victims, VictimWay.WORKER, VictimWay.FEWER_NODES, VictimWay.PART),
                 "work_lost": work_data(selectors.lost_by(*asked.shown)),
                 "changes": why_not_now(asked),
             }

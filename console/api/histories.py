@@ -5,6 +5,7 @@ from typing import Any
 
 from django.http import Http404
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -17,6 +18,7 @@ from console.api.base import ApiView
 from console.api.dataclasses import DataclassSerializer
 from console.audit.models import AuditEntry
 from console.core.moments import within_time
+from console.core.saying import in_a_row
 from console.reports.histories import History, HistoryMoment, HistorySpan, job_history, project_history
 
 NEWEST, OLDEST = "-at", "at"
@@ -60,7 +62,8 @@ class _HistoryView(ApiView):
         """The time and the order that are asked for."""
         ordering = self.request.query_params.get("ordering", NEWEST)
         if ordering not in {NEWEST, OLDEST}:
-            raise ValidationError({"ordering": [f"Must be one of {NEWEST}, {OLDEST}."]})
+            said = _("Must be one of %(words)s.") % {"words": in_a_row((NEWEST, OLDEST))}
+            raise ValidationError({"ordering": [said]})
         return HistorySpan(self._moment("since"), self._moment("until"), oldest_first=ordering == OLDEST)
 
     def _moment(self, name: str) -> datetime | None:
@@ -71,7 +74,8 @@ class _HistoryView(ApiView):
         except ValueError:
             moment = None
         if text and moment is None:
-            raise ValidationError({name: ["Must be a time with its zone: 2026-03-02T12:00:00Z."]})
+            said = _("Must be a time with its zone: %(example)s.") % {"example": "2026-03-02T12:00:00Z"}
+            raise ValidationError({name: [said]})
         return moment
 
     def answer(self, history: History | None, stretch: HistorySpan) -> Response:

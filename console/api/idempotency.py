@@ -18,6 +18,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import ValidationError
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
@@ -116,7 +117,8 @@ def forget_old_keys() -> None:
 def _key_of(request: Request) -> str | None:
     key: str | None = request.headers.get(HEADER)
     if key is not None and not (key.isascii() and key.isprintable() and 1 <= len(key) <= LONGEST_KEY):
-        raise ValidationError({HEADER: [f"Must be 1 to {LONGEST_KEY} printable ASCII characters."]})
+        text = _("Must be 1 to %(most)s printable ASCII characters.")
+        raise ValidationError({HEADER: [text % {"most": LONGEST_KEY}]})
     return key
 
 

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from django.http import HttpResponse
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -158,7 +159,8 @@ def _rows(request: Request) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < len(str(MOST_ROWS)) and int(text)):
-        raise ValidationError({"rows": [f"Must be a whole number, at least 1 and less than {MOST_ROWS}."]})
+        said = _("Must be a whole number, at least 1 and less than %(most)s.") % {"most": MOST_ROWS}
+        raise ValidationError({"rows": [said]})
     return int(text)
 
 
@@ -167,7 +169,7 @@ def _moment(request: Request, key: str) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_EPOCH):
-        raise BadWindowError(key, "Must be epoch seconds, a whole number.")
+        raise BadWindowError(key, _("Must be epoch seconds, a whole number."))
     return int(text)
 
 

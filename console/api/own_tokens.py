@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError as DjangoValidationError
 from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.exceptions import PermissionDenied, ValidationError
@@ -27,7 +28,9 @@ from console.api.strict import valid
 from console.api.throttles import AddressThrottle
 from console.api.tokens import obtain_token
 
-NO_OFFSPRING = "A token makes no tokens. Send name and password to token/, or use a browser's session."
+NO_OFFSPRING = gettext_lazy(
+    "A token makes no tokens. Send name and password to token/, or use a browser's session."
+)
 
 
 class ScopeField(serializers.ChoiceField):

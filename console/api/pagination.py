@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import ValidationError
 from rest_framework.pagination import LimitOffsetPagination
 from rest_framework.request import Request
@@ -29,7 +30,8 @@ class Pages(LimitOffsetPagination):
         if raw is None:
             return default
         if not (raw.isascii() and raw.isdigit() and len(raw) <= 10 and smallest <= int(raw) <= MAX_OFFSET):
-            raise ValidationError({name: [f"Must be a whole number from {smallest} to {MAX_OFFSET}."]})
+            said = _("Must be a whole number from %(least)s to %(most)s.")
+            raise ValidationError({name: [said % {"least": smallest, "most": MAX_OFFSET}]})
         return int(raw)
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:

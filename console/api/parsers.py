@@ -4,11 +4,13 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.parsers import JSONParser
 
 from console.api.errors import TooLargeError
 from console.core.limits import most
+from console.core.resaying import resay
 from scheduler.contracts.errors import InputError, join
 from scheduler.contracts.jsontext import Doubled, parse
 
@@ -23,14 +25,15 @@ class BoundedJSONParser(JSONParser):
         request = (parser_context or {}).get("request")
         length = int(request.META.get("CONTENT_LENGTH") or 0) if request else 0
         if length > (limit := most(getattr((parser_context or {}).get("view"), "body_limit", "body"))):
-            raise TooLargeError(f"The body has {length} bytes, at most {limit} are read: send less at once.")
+            text = _("The body has %(length)s bytes, at most %(limit)s are read: send less at once.")
+            raise TooLargeError(text % {"length": length, "limit": limit})
         try:
             body = parse(stream.read())
             found = dict(faults(body, "$"))
         except InputError as error:
-            raise ParseError(f"The body {error.message}.") from None
+            raise ParseError(_("The body %(fault)s.") % {"fault": resay(error.message)}) from None
         except RecursionError:
-            raise ParseError("The body is nested too deeply.") from None
+            raise ParseError(_("The body is nested too deeply.")) from None
         if found:
             raise ValidationError(
                 {path.removeprefix("$").lstrip(".") or "body": [text] for path, text in found.items()}
@@ -42,13 +45,13 @@ def faults(value: Any, path: str) -> Iterator[tuple[str, str]]:
     """Path and fault of each value inside that is not what it seems."""
     if isinstance(value, str):
         if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in value):
-            yield path, "Holds a NUL or half a character (a lone surrogate); remove it."
+            yield path, _("Holds a NUL or half a character (a lone surrogate); remove it.")
     elif isinstance(value, float):
         if not math.isfinite(value):
-            yield path, "Must be a finite number."
+            yield path, _("Must be a finite number.")
     elif isinstance(value, dict):
         if isinstance(value, Doubled):
-            yield join(path, value.key), "Stands twice; keep one."
+            yield join(path, value.key), _("Stands twice; keep one.")
         for key, inner in value.items():
             yield from faults(key, join(path, key))
             yield from faults(inner, join(path, key))

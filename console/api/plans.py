@@ -39,6 +39,10 @@ class VictimSerializer(serializers.Serializer):
     gets = serializers.ListField(
         child=serializers.CharField(), required=False, help_text="The nodes that it gets instead (`swap`)."
     )
+    worker_of = serializers.CharField(
+        required=False,
+        help_text="The elastic job that gives it up as a worker, by its array or group, and goes on: no stop.",
+    )
     name = serializers.CharField(required=False)
     user = serializers.CharField(required=False)
     started_at = EpochField(source="start", required=False, help_text="With `restarts` it names the run.")

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from django.core.exceptions import ValidationError as DjangoValidationError
 from django.db import transaction
 from django.http import Http404
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -218,7 +219,8 @@ class MeasureNowView(PowerOfPartition, ApiList):
         wanted, known = sent.validated_data["nodes"], {node.name: node for node in nodes_of(partition)}
         strange = [each for each in wanted if each not in known]
         if strange:
-            raise ValidationError({"nodes": [f"{each}: the partition has no such node." for each in strange]})
+            said = _("%(node)s: the partition has no such node.")
+            raise ValidationError({"nodes": [said % {"node": each} for each in strange]})
         chosen = [known[each] for each in wanted] or list(known.values())
         context = Context(request_id=self.request_id)
         try:
@@ -249,7 +251,7 @@ class MeasurementView(ApiView):
         valid(sent, MeasurementResultSerializer)
         data = sent.validated_data
         if sum(("seconds" in data, "failed" in data, data.get("asks", False))) != 1:
-            raise ValidationError({"seconds": ["Tell either seconds or why it failed, or ask."]})
+            raise ValidationError({"seconds": [_("Tell either seconds or why it failed, or ask.")]})
         try:
             with transaction.atomic():
                 go_on = self._tell(data)
@@ -264,7 +266,7 @@ class MeasurementView(ApiView):
             raise ValidationError({"token": [str(error)]}) from error
         found = Measurement.objects.filter(pk=key, cluster=self.cluster).select_related("cluster").first()
         if found is None:
-            raise AlreadyToldError("This measurement is not known any more.")
+            raise AlreadyToldError(_("This measurement is not known any more."))
         if data.get("asks"):
             return goes_on(found)
         if "failed" in data:

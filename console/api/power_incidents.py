@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.http import Http404
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -77,7 +78,7 @@ class PowerIncidentAct(PowerOfPartition):
         sent = PowerIncidentReasonSerializer(data=request.data)
         valid(sent, PowerIncidentReasonSerializer)
         if not deciding.may_act_on(request.user, found):
-            raise ConflictError("The node is also in partitions that others look after.")
+            raise ConflictError(_("The node is also in partitions that others look after."))
         with changing():
             type(self).act(
                 found, actor=self.person.username, reason=sent.validated_data["reason"], context=self.context

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import django_filters
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 from django_filters.rest_framework import FilterSet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
@@ -73,7 +74,7 @@ class ProposalDecisionSerializer(serializers.Serializer):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Changes go with `accept`, and with nothing else."""
         if attrs["decision"] != ACCEPT and "changes" in attrs:
-            raise serializers.ValidationError({"changes": "Go with accept, and only with it."})
+            raise serializers.ValidationError({"changes": _("Go with accept, and only with it.")})
         return attrs
 
 

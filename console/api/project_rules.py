@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import django_filters
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 from django_filters.rest_framework import FilterSet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -188,7 +189,7 @@ class RequestDecisionSerializer(serializers.Serializer):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """A day goes with `shorten`, and with nothing else."""
         if (attrs["decision"] == SHORTEN) != ("until" in attrs):
-            raise serializers.ValidationError({"until": "Goes with shorten, and only with it."})
+            raise serializers.ValidationError({"until": _("Goes with shorten, and only with it.")})
         return attrs
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -13,6 +14,7 @@ from console.accounts.access import require_read
 from console.accounts.permissions import Permission
 from console.api.past import RankedLevelSerializer
 from console.api.reports import SPAN, PartitionReport, span_asked
+from console.core.saying import in_a_row
 from console.history.quota_times import QuotaLine, QuotaStep, UserTime, read_quota_times, usual_level
 from console.history.spans import SPANS
 from console.partitions.selectors import policy_of
@@ -98,7 +100,8 @@ def _rank(policy: PartitionPolicy, level: str | None) -> int | None:
         return usual_level(policy)
     names = [rule.name for rule in policy.levels]
     if level not in names:
-        raise ValidationError({"level": [f"No such level; there are: {', '.join(names) or 'none'}."]})
+        said = _("No such level; there are: %(levels)s.") % {"levels": in_a_row(names) or _("none")}
+        raise ValidationError({"level": [said]})
     return names.index(level)
 
 

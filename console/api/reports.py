@@ -2,12 +2,14 @@
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 from console.api.base import ApiView
+from console.core.saying import in_a_row
 from console.history.spans import SPANS, USUAL
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
@@ -31,7 +33,8 @@ def days_asked(request: Request, usual: int, most: int) -> int:
     """`days` of the address."""
     text = request.query_params.get("days", str(usual))
     if text not in {str(days) for days in range(1, most + 1)}:
-        raise ValidationError({"days": [f"Must be a whole number of days from 1 to {most}."]})
+        said = _("Must be a whole number of days from 1 to %(most)s.") % {"most": most}
+        raise ValidationError({"days": [said]})
     return int(text)
 
 
@@ -39,5 +42,5 @@ def span_asked(request: Request) -> str:
     """`span` of the address."""
     span: str = request.query_params.get("span", USUAL)
     if span not in SPANS:
-        raise ValidationError({"span": [f"Must be one of {', '.join(SPANS)}."]})
+        raise ValidationError({"span": [_("Must be one of %(words)s.") % {"words": in_a_row(SPANS)}]})
     return span

@@ -18,6 +18,7 @@ from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.changes import ReasonSerializerField
 from console.api.dataclasses import DataclassSerializer
 from console.api.strict import valid
+from console.core.saying import in_a_row
 from console.health.doctor.findings import Finding
 from console.partitions.models import Partition
 from console.projects.models import Project
@@ -210,5 +211,6 @@ def _named(field: str, rows: QuerySet[Any], label: str, names: list[str]) -> tup
     """The rows of these names. Raises `ValidationError` for those that there are not."""
     found = {getattr(row, label): row for row in rows.filter(**{f"{label}__in": names})}
     if missing := sorted(set(names) - found.keys()):
-        raise ValidationError({field: [f"There is no {', '.join(missing)} here."]})
+        said = _("There is no %(names)s here.") % {"names": in_a_row(missing)}
+        raise ValidationError({field: [said]})
     return tuple(found.values())

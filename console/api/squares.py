@@ -4,6 +4,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -17,6 +18,7 @@ from console.api.lanes import FRESH_S
 from console.api.reports import PartitionReport
 from console.cluster.selectors import seen_nodes
 from console.core import clock, saying
+from console.core.saying import in_a_row
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.reports.squares import COLOURS, ROOM, SquareSource, squares
@@ -90,7 +92,7 @@ class PartitionSquares(PartitionReport):
         """By free room unless told; nodes by name, numbers as numbers."""
         by = request.query_params.get("by", ROOM)
         if by not in COLOURS:
-            raise ValidationError({"by": [f"Must be one of {', '.join(COLOURS)}."]})
+            raise ValidationError({"by": [_("Must be one of %(words)s.") % {"words": in_a_row(COLOURS)}]})
         return Response(_answer(self.shown, by))
 
 

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.exceptions import ValidationError
@@ -87,7 +88,9 @@ class StartQuestionList(ApiView):
         asked = sent.validated_data
         names = visible_partitions(self.person).filter(cluster=self.cluster).values_list("name", flat=True)
         if asked["partition"] not in names:
-            raise ValidationError({"partition": ["There is no such partition, or it is not yours to see."]})
+            raise ValidationError(
+                {"partition": [_("There is no such partition, or it is not yours to see.")]}
+            )
         with reading():
             wanted = decode_request(asked["request"], "request")
         try:
@@ -101,7 +104,8 @@ class StartQuestionList(ApiView):
             )
         except TooManyQuestionsError as error:
             raise ConflictError(
-                f"{MOST_OPEN} of your questions wait for an answer. Ask again in a minute.", code="too_many"
+                _("%(n)s of your questions wait for an answer. Ask again in a minute.") % {"n": MOST_OPEN},
+                code="too_many",
             ) from error
         return Response(StartQuestionSerializer(question).data, status=status.HTTP_201_CREATED)
 

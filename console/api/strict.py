@@ -6,6 +6,7 @@ So is `true` where a number is wanted: it would be taken for 1.
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
@@ -22,6 +23,8 @@ def valid(sent: serializers.Serializer, read: type[Any] | None = None) -> None:
     `read` is the serializer that the resource is read with: what was read may be sent back as it is, so its keys are
     known, and mean nothing.
     """
+    if sent.initial_data is None:
+        raise ValidationError(_("The body is null; an object is wanted."))
     also: Collection[str] = read().fields if read is not None else ()
     faults: dict[str, list[str]] = {}
     for path, fault in _unknown(sent, sent.initial_data, "$", also):
@@ -48,10 +51,12 @@ def _unknown(
             elif key not in also:
                 yield join(path, key[:_LONGEST]), _fault(key, known)
     elif isinstance(field, serializers.FloatField) and isinstance(value, bool):
-        yield path, "must be a number, not true or false"
+        yield path, _("must be a number, not true or false")
 
 
 def _fault(key: str, known: Collection[str]) -> str:
     near = near_key(key, known)
-    hint = f"did you mean {near}?" if near else f"known are {', '.join(known)}"
-    return f"unknown key {quoted(key[:_LONGEST])}; {hint}"
+    text = _("unknown key %(key)s; known are %(known)s")
+    if near:
+        text = _("unknown key %(key)s; did you mean %(near)s?")
+    return text % {"key": quoted(key[:_LONGEST]), "near": near, "known": ", ".join(known)}

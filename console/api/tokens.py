@@ -6,6 +6,7 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.signals import user_logged_in
 from django.db import transaction
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
 from rest_framework.exceptions import PermissionDenied, ValidationError
 
 from console.accounts.guesses import locked_for
@@ -14,7 +15,7 @@ from console.accounts.single_sign_on import DirectoryError, NotAdmittedError
 from console.accounts.tokens import TokenData, make_token
 from console.api.errors import LockedOutError, UnavailableError
 
-WRONG = "No active account has this name and password."
+WRONG = gettext_lazy("No active account has this name and password.")
 
 
 def obtain_token(

@@ -64,10 +64,11 @@ def duration(seconds: float) -> str:
 
 
 def short_duration(seconds: float) -> str:
-    """`40 s`, `12 min`, `1.5 h`, `3 d`: one unit, where there is no room for two."""
+    """`40 s`, `12 min`, `1.5 h`, `3 d`: one unit, where there is no room for two. As far as it is whole, as `duration`
+    says it beside."""
     name, size = next(((name, size) for name, size, most in _SIZES if round(seconds) < most), _SIZES[-1][:2])
     many = seconds / size
-    said = f"{many:.1f}".removesuffix(".0") if size >= 3600 and many < 10 else f"{many:.0f}"
+    said = f"{many:.1f}".removesuffix(".0") if size >= 3600 and many < 10 else f"{int(many)}"
     return f"{said} {units()[name]}"
 
 

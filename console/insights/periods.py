@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from console.core import clock
+from console.core.saying import in_a_row
 
 DAYS = (7, 30, 90)
 USUAL = 30
@@ -75,12 +76,13 @@ def asked(parameters: Mapping[str, str]) -> Period:
     """`month=2026-10`, or `days=` of 7, 30 and 90; the last 30 days when nothing is told."""
     month, days = parameters.get("month", ""), parameters.get("days", "")
     if month and days:
-        raise NoSuchPeriodError("month", "Give a month or days, not both.")
+        raise NoSuchPeriodError("month", _("Give a month or days, not both."))
     if month:
         found = _MONTH.fullmatch(month)
         if found is None:
-            raise NoSuchPeriodError("month", "Must be a month: 2026-10.")
+            raise NoSuchPeriodError("month", _("Must be a month: 2026-10."))
         return month_of(date(int(found[1]), int(found[2]), 1))
     if days and days not in map(str, DAYS):
-        raise NoSuchPeriodError("days", f"Must be one of {', '.join(map(str, DAYS))}.")
+        said = _("Must be one of %(words)s.") % {"words": in_a_row(map(str, DAYS))}
+        raise NoSuchPeriodError("days", said)
     return last_days(int(days or USUAL))

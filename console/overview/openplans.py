@@ -19,6 +19,7 @@ from console.cluster.models import Cluster
 from console.core import kept_queries
 from console.core.sentence_field import with_sentences
 from console.steering.models import OPEN_STATES, STOP_KINDS, ActionState, Plan, PlannedAction, PlanState
+from console.steering.ways import shortly
 
 
 class OpenPlan(NamedTuple):
@@ -48,9 +49,14 @@ class OpenPlan(NamedTuple):
 
     @property
     def victims(self) -> list[dict[str, Any]]:
-        """Whom it stops."""
+        """Whom it stops, and who gives something up for it."""
         found: list[dict[str, Any]] = with_sentences(json.loads(self.stops))
         return found
+
+    @property
+    def making_room(self) -> str:
+        """How many make room, and in which ways."""
+        return shortly(self.victims)
 
     @property
     def placement(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from console.audit.services import Context, Subject, record
 from console.cluster.models import Cluster
@@ -80,8 +81,9 @@ def attached_cluster(document: object) -> Cluster:
     found = Cluster.objects.filter(name=name).first() if isinstance(name, str) else None
     if found is None:
         config = decode_config(document)  # what is wrong before that comes first
-        known = ", ".join(Cluster.objects.order_by("name").values_list("name", flat=True)) or "none"
-        raise InputError("$.cluster", f"there is no cluster {quoted(config.cluster)} here; attached: {known}")
+        known = ", ".join(Cluster.objects.order_by("name").values_list("name", flat=True)) or _("none")
+        text = _("there is no cluster %(name)s here; attached: %(known)s")
+        raise InputError("$.cluster", text % {"name": quoted(config.cluster), "known": known})
     return found
 
 
@@ -237,7 +239,8 @@ def _decoded(cluster: Cluster, document: object) -> Config:
     known |= set(TaskPattern.objects.filter(project__cluster=cluster).values_list("level", flat=True))
     config = decode_config(document, known)
     if config.cluster != cluster.name:
-        raise InputError("$.cluster", f"is {quoted(config.cluster)}; this is {quoted(cluster.name)}")
+        text = _("is %(name)s; this is %(own)s")
+        raise InputError("$.cluster", text % {"name": quoted(config.cluster), "own": quoted(cluster.name)})
     return config
 
 

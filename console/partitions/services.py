@@ -13,6 +13,7 @@ from console.audit.services import SYSTEM, Context, Subject, reason_of, record
 from console.cluster.models import Cluster
 from console.core.errors import ChangedSinceError
 from console.core.limits import POLICY, beyond, no_room, pattern_fault, refuse_beyond
+from console.core.resaying import resay
 from console.partitions.models import Partition, PartitionAdmin, PolicyRevision
 from console.partitions.selectors import missed_revisions, policy_in_force
 from scheduler.contracts.config import decode_policy, encode_policy
@@ -152,7 +153,8 @@ def checked(document: dict[str, Any] | PartitionPolicy, partition: Partition) ->
     except InputError as error:
         path = error.path.removeprefix("$").lstrip(".")
         field = path.replace("[", ".").split(".")[0] or "__all__"
-        message = error.message if path == field else str(InputError(path, error.message))
+        fault = resay(error.message)
+        message = fault if path == field else str(InputError(path, fault))
         raise ValidationError({field: message}) from None
     _check_limits(policy)
     if policy.name != partition.name:

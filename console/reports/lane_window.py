@@ -3,6 +3,8 @@
 from datetime import datetime
 from typing import NamedTuple, Self
 
+from django.utils.translation import gettext as _
+
 from console.core import clock
 
 AROUND_S = 1800
@@ -36,11 +38,11 @@ class LaneWindow(NamedTuple):
         ends = end if end is not None else max(now, begins) + AROUND_S
         for key, moment in (("from", begins), ("to", ends)):
             if abs(moment - now) > FARTHEST_S:
-                raise BadWindowError(key, "Must be within a year of now.")
+                raise BadWindowError(key, _("Must be within a year of now."))
         if ends <= begins:
-            raise BadWindowError("to", "Must be later than `from`.")
+            raise BadWindowError("to", _("Must be later than `from`."))
         if ends - begins > LONGEST_S:
-            raise BadWindowError("to", "Must be at most 8 days later than `from`.")
+            raise BadWindowError("to", _("Must be at most 8 days later than `from`."))
         return cls(begins, ends, now)
 
     @property

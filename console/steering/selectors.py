@@ -14,13 +14,14 @@ from console.accounts.permissions import Permission
 from console.accounts.rules import is_administrator
 from console.cluster.models import Job
 from console.core import clock, kept_queries
-from console.core.saying import names
+from console.core.saying import in_a_row, names
 from console.partitions.models import Partition
 from console.partitions.selectors import administered_partitions
 from console.projects.models import ProjectProposal, RequestState, UrgencyRequest
 from console.steering.models import Fate, Plan, Victim
 from console.steering.operations.instead import can_be_chosen, mark_of_alternative
 from console.steering.operations.requests import GROUP, ApprovalRequest, asked_plans
+from console.steering.ways import ways_of
 from console.steering.work import Work, add_work, ran_s, work_lost, work_of, work_short, work_words
 from scheduler.model.reasons import SENTENCES
 
@@ -118,19 +119,14 @@ def consequence(request: ApprovalRequest) -> str:
     if not victims:
         text = _("Puts %(job)s (%(user)s) first in line; nobody is stopped.")
         return text % {"job": request.group or plan.job_id, "user": plan.user}
-    users = names(sorted({str(victim.get("user", "")) for victim in victims}))
-    count, tasks = len(victims), request.tasks
-    text = ngettext(
-        "Stops %(n)d job of %(users)s, loses %(work)s and starts %(job)s (%(user)s) on %(nodes)s.",
-        "Stops %(n)d jobs of %(users)s, loses %(work)s and starts %(job)s (%(user)s) on %(nodes)s.",
-        count,
-    )
-    job = plan.job_id
+    job, tasks = plan.job_id, request.tasks
     if tasks > 1:
         job = _("%(n)d tasks of %(array)s") % {"n": tasks, "array": request.group}
     nodes = names(sorted({node for each in request.shown for node in each.placement}))
-    facts = {"n": count, "users": users, "work": work_words(lost_by(*request.shown)), "job": job}
-    return text % {**facts, "user": plan.user, "nodes": nodes}
+    facts = {"work": work_words(lost_by(*request.shown)), "job": job, "user": plan.user, "nodes": nodes}
+    text = _("%(what)s, loses %(work)s and starts %(job)s (%(user)s) on %(nodes)s.")
+    what = in_a_row(way.whose for way in ways_of(victims))
+    return text % {**facts, "what": what[:1].upper() + what[1:]}
 
 
 def tasks_left(request: ApprovalRequest) -> str:

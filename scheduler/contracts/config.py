@@ -23,6 +23,7 @@ from scheduler.contracts.policy import POLICY_KEYS, decode_policy, encode_policy
 from scheduler.contracts.snapshot import schema
 from scheduler.contracts.task_types import elastic_fields
 from scheduler.model.policy import LONGEST_GROUP_NAME, PartitionPolicy, ProjectFacts, TaskRule
+from scheduler.model.sentence import say
 
 SCHEMA = "giveway.config/1"
 _NOBODY: tuple[str, ...] = ()
@@ -81,9 +82,9 @@ def decode_config(obj: object, known_levels: Collection[str] = ()) -> Config:
         partitions=fields.need("partitions", listing(decode_partition)),
     )
     codes = [entry.project.code for entry in config.projects]
-    unique(codes, (f"$.projects[{i}].code" for i in range(len(codes))), "the project")
+    unique(codes, (f"$.projects[{i}].code" for i in range(len(codes))), "project")
     titles = [entry.policy.name for entry in config.partitions]
-    unique(titles, (f"$.partitions[{i}].name" for i in range(len(titles))), "the partition")
+    unique(titles, (f"$.partitions[{i}].name" for i in range(len(titles))), "partition")
     _check_pattern_levels(config, known_levels)
     return config
 
@@ -116,7 +117,7 @@ def decode_project(obj: object, path: str = "$") -> ConfigProject:
     unique(
         (task.pattern for task in tasks),
         (f"{path}.tasks[{i}].pattern" for i in range(len(tasks))),
-        "the pattern",
+        "pattern",
     )
     project = ProjectFacts(
         code=fields.need("code", name),
@@ -173,7 +174,7 @@ def _encode_urgency(entry: ConfigProject) -> dict[str, Any]:
 def _hand_or_deadline(value: object, path: str) -> str:
     told = name(value, path)
     if told not in {BY_HAND, BY_DEADLINE}:
-        raise InputError(path, f"must be {BY_HAND} or {BY_DEADLINE}, not {quoted(told)}")
+        raise InputError(path, say("input.one_of_two", first=BY_HAND, second=BY_DEADLINE, name=quoted(told)))
     return told
 
 
@@ -195,7 +196,7 @@ def _task(value: object, path: str) -> TaskRule:
     fields = Fields(value, path, ("pattern", *says, "elastic_wish"))
     least, wish = elastic_fields(fields)
     if not any(map(fields.has, says)):
-        raise InputError(path, "says nothing; give an importance, a level, one_request or elastic_min")
+        raise InputError(path, say("input.pattern.empty"))
     row = TaskRule(
         pattern=fields.need("pattern", name),
         importance=fields.get("importance", above_zero, 1.0),

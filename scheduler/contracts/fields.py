@@ -9,6 +9,7 @@ from typing import TypeVar
 from scheduler.contracts.errors import InputError, join, kind, quoted
 from scheduler.contracts.jsontext import Doubled
 from scheduler.model.jobs import Level
+from scheduler.model.sentence import say
 
 T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
@@ -217,7 +218,7 @@ def unique(values: Iterable[str], paths: Iterable[str], what: str) -> None:
     seen: set[str] = set()
     for value, path in zip(values, paths, strict=True):
         if value in seen:
-            raise InputError(path, f"{what} {quoted(value)} stands twice; names must differ")
+            raise InputError(path, say(f"input.twice.{what}", name=quoted(value)))
         seen.add(value)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from scheduler.contracts.errors import InputError, join, quoted
 from scheduler.contracts.fields import plain, unique
 from scheduler.model.policy import LevelRule, PartitionPolicy
+from scheduler.model.sentence import say
 
 
 def check_ends(overrides: Mapping[str, str], until: Mapping[str, int], path: str) -> None:
@@ -17,9 +18,9 @@ def check_ends(overrides: Mapping[str, str], until: Mapping[str, int], path: str
 def check_levels(policy: PartitionPolicy, path: str) -> None:
     """No name and no keyword twice; thresholds fall from the highest level down."""
     rules = policy.levels
-    unique((rule.name for rule in rules), (f"{path}[{i}].name" for i in range(len(rules))), "the level")
+    unique((rule.name for rule in rules), (f"{path}[{i}].name" for i in range(len(rules))), "level")
     keywords = [(f"{path}[{i}].keyword", rule.keyword) for i, rule in enumerate(rules) if rule.keyword]
-    unique((word for _, word in keywords), (where for where, _ in keywords), "the keyword")
+    unique((word for _, word in keywords), (where for where, _ in keywords), "keyword")
     above: LevelRule | None = None
     for i, rule in enumerate(rules):
         if rule.min_score is None:
@@ -48,5 +49,5 @@ def check_bands(policy: PartitionPolicy, path: str) -> None:
     for i, band in enumerate(policy.bands or ()):
         for j, rank in enumerate(band):
             if rank is not None and rank >= len(policy.levels):
-                message = f"{rank} is no level of the partition; it has {len(policy.levels)}, counted from 0"
+                message = say("input.rank", n=rank, m=len(policy.levels))
                 raise InputError(f"{path}[{i}][{j}]", message)

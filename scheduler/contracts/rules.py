@@ -35,6 +35,7 @@ from scheduler.model.policy import (
     Partial,
     VictimOrder,
 )
+from scheduler.model.sentence import say
 from scheduler.model.snapshot import PartitionRules
 
 T = TypeVar("T")
@@ -170,18 +171,15 @@ def encode_balance(balance: Balance) -> dict[str, Any]:
 def bands(value: object, path: str) -> Bands:
     """Lists of levels, the highest band first: no level twice, every band wholly below the one before."""
     result = listing(listing(level))(value, path)
-    previous, where = -1, "the levels before it"
+    previous = -1
     for i, band in enumerate(result):
         if not band:
             raise InputError(f"{path}[{i}]", "is empty; name the levels of the band")
-        for j, rank in enumerate(sorted(band, key=_from_the_top)):
+        for rank in sorted(band, key=_from_the_top):
             order = _from_the_top(rank)
             if order <= previous:
-                raise InputError(
-                    f"{path}[{i}]",
-                    f"{quoted(rank)} must be below {where}; list the highest band first, each level once",
-                )
-            previous, where = order, "the levels before it" if j else quoted(rank)
+                raise InputError(f"{path}[{i}]", say("input.band", rank=quoted(rank)))
+            previous = order
     return result
 
 

@@ -29,6 +29,7 @@ from scheduler.model.jobs import JobState, SnapshotJob
 from scheduler.model.nodes import SnapshotNode
 from scheduler.model.plan import STOPPED, How
 from scheduler.model.resources import Amounts
+from scheduler.model.sentence import say
 from scheduler.model.snapshot import Snapshot
 
 __all__ = ["SCHEMA", "decode_request", "decode_snapshot", "encode_request", "encode_snapshot", "schema"]
@@ -64,8 +65,8 @@ def decode_snapshot(obj: object) -> Snapshot:
         jobs=fields.need("jobs", listing(_job)),
     )
     nodes, jobs = snapshot.nodes, snapshot.jobs
-    unique((node.name for node in nodes), (f"$.nodes[{i}].name" for i in range(len(nodes))), "the node")
-    unique((job.id for job in jobs), (f"$.jobs[{i}].id" for i in range(len(jobs))), "the job")
+    unique((node.name for node in nodes), (f"$.nodes[{i}].name" for i in range(len(nodes))), "node")
+    unique((job.id for job in jobs), (f"$.jobs[{i}].id" for i in range(len(jobs))), "job")
     _check_nodes_exist(jobs, {node.name for node in nodes})
     return snapshot
 
@@ -85,7 +86,9 @@ def schema(fields: Fields, expected: str) -> None:
     """Refuse a document of another kind or version."""
     found = fields.need("schema", lambda value, _path: value)
     if found != expected:
-        raise InputError(fields.at("schema"), f"must be {quoted(expected)}, not {kind(found)}")
+        raise InputError(
+            fields.at("schema"), say("input.schema", expected=quoted(expected), found=kind(found))
+        )
 
 
 def _node(value: object, path: str) -> SnapshotNode:

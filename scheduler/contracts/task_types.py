@@ -5,6 +5,7 @@ from typing import Any
 
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.fields import Fields, choice, flag, maybe, name, positive, whole
+from scheduler.model.sentence import say
 from scheduler.model.task_types import ShrinkHow, TaskType
 
 KEYS = (
@@ -36,11 +37,9 @@ def decode_task_type(value: object, path: str) -> TaskType:
         balanced=fields.get("balanced", flag, False),
     )
     if row.elastic_how is not None and row.elastic_min is None:
-        raise InputError(
-            fields.at("elastic_min"), "is missing; an elastic task says how many workers it keeps"
-        )
+        raise InputError(fields.at("elastic_min"), say("input.elastic_min"))
     if not row.fills and row.elastic_min is None and not row.balanced:
-        raise InputError(path, "says nothing; give it a need, elastic_min or balanced")
+        raise InputError(path, say("input.type.empty"))
     return row
 
 
@@ -49,11 +48,9 @@ def elastic_fields(fields: Fields) -> tuple[int | None, int | None]:
     least = fields.get("elastic_min", maybe(positive), None)
     wish = fields.get("elastic_wish", maybe(whole), None)
     if wish is not None and least is None:
-        raise InputError(
-            fields.at("elastic_min"), "is missing; an elastic task says how many workers it keeps"
-        )
+        raise InputError(fields.at("elastic_min"), say("input.elastic_min"))
     if wish is not None and least is not None and wish < least:
-        raise InputError(fields.at("elastic_wish"), f"must not be below elastic_min ({least})")
+        raise InputError(fields.at("elastic_wish"), say("input.elastic_wish", n=least))
     return least, wish
 
 

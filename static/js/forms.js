@@ -1,11 +1,14 @@
 /* Where the keyboard is after a form has been swapped: on the row that was added or moved, on the first field that is
-   wrong, on the question that is asked; never at the top of the page. What htmx finds again by its id keeps the focus. */
+   wrong, on the question that is asked; never at the top of the page. What htmx finds again by its id keeps the focus.
+   And a double click sends a form once: to the second time the answer would be that somebody has changed it. */
 (function () {
   "use strict";
 
   const doc = document;
   const FIELD = "input:not([type=hidden]), select, textarea";
   const UNPROCESSABLE = 422;
+  const ONCE_MS = 3000;
+  let sent = new WeakMap();
 
   function button(part, prefix, what, index) {
     return part.querySelector(`[name=row][value="${prefix}:${what}:${index}"]:not(:disabled)`);
@@ -31,6 +34,14 @@
     const heading = part.querySelector("h2");
     return heading && here(heading);
   }
+
+  doc.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (event.defaultPrevented || form.getAttribute("method") !== "post") return; // htmx sends it, or nothing changes
+    if (Date.now() - (sent.get(form) || 0) < ONCE_MS) event.preventDefault();
+    else sent.set(form, Date.now());
+  });
+  addEventListener("pageshow", () => { sent = new WeakMap(); });
 
   doc.addEventListener("htmx:afterSettle", (event) => {
     const { target, xhr, requestConfig } = event.detail;

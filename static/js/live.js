@@ -44,7 +44,7 @@
     doc.querySelectorAll("time[data-age]").forEach((element) => {
       const age = ageOf(element);
       let text = duration(Math.abs(age));
-      if (element.dataset.age === "ago") text = say(age < 0 ? words.wordIn : words.wordAgo, text);
+      if (element.dataset.age === "ago") text = say(age <= -1 ? words.wordIn : words.wordAgo, text);
       if (element.textContent !== text) element.textContent = text;
     });
     const observed = doc.getElementById("observed-at");

@@ -80,6 +80,17 @@ def test_the_question_says_what_it_costs(asked: Plan, as_person: Callable[[str],
     assert question["consequence"] == (
         "Stops 1 job of bob, loses 2 GPU-hours and 4 CPU-hours and starts 101 (ann) on n1."
     )
+    assert (question["stops"], question["shrinks"]) == (1, 0)
+
+
+def test_a_worker_that_is_given_up_is_no_stop(asked: Plan, as_person: Callable[[str], APIClient]) -> None:
+    Plan.objects.filter(pk=asked.pk).update(victims=[VICTIM, {**VICTIM, "job": "41_3", "worker_of": "41"}])
+    vera = as_person("vera")
+    question = vera.get(f"/api/v1/plans/{asked.pk}/decision/").json()
+    assert (question["stops"], question["shrinks"]) == (1, 1)
+    assert question["consequence"].startswith("Stops 1 job of bob, takes 1 worker of bob, loses ")
+    told = vera.get(f"/api/v1/plans/{asked.pk}/").json()["victims"]
+    assert [each.get("worker_of") for each in told] == [None, "41"]
 
 
 def test_the_plan_tells_what_else_there_was(asked: Plan, ada: APIClient) -> None:

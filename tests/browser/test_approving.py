@@ -93,3 +93,14 @@ def test_a_pause_shows_on_an_open_page_and_one_click_lifts_it(
     ada.get_by_role("button", name="Pause partition").click()
     expect(banner).to_contain_text("ada paused it")
     assert page_faults == []
+
+
+def test_a_double_click_sends_a_form_once(asked: Plan, ada: Page, at: At) -> None:
+    """To the second time the answer would be that the request was decided already."""
+    ada.goto(at(f"/plans/{asked.pk}/"))
+    send = """() => document.getElementById("decision-form").dispatchEvent(
+        new SubmitEvent("submit", {bubbles: true, cancelable: true}))"""
+    ada.wait_for_load_state("load")
+    assert ada.evaluate(f"() => [({send})(), ({send})()]") == [True, False]
+    back = "() => { window.dispatchEvent(new PageTransitionEvent('pageshow')); }"
+    assert ada.evaluate(f"() => {{ ({back})(); return ({send})(); }}") is True, "come back to, it can be sent"

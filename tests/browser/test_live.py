@@ -299,3 +299,23 @@ def test_columns_are_chosen_in_the_page_and_stay_in_the_address(house: House, ad
     expect(ada).not_to_have_url(re.compile("w_col=project"))
     ada.reload()
     expect(ada.locator("#w-head-project")).to_have_count(0)
+
+
+def test_a_moment_of_less_than_a_second_ahead_is_not_in_the_future(house: House, ada: Page, at: At) -> None:
+    """Two clocks never agree: "in 0 s" would be said of what was seen just now."""
+    ada.clock.set_fixed_time("2026-03-02T12:00:00Z")
+    ada.goto(at("/partitions/x/"))
+    ada.evaluate(
+        """() => {
+            const now = Date.parse(document.documentElement.dataset.now);
+            for (const [id, ahead] of [["soon", 500], ["later", 5000]]) {
+                const moment = document.createElement("time");
+                moment.id = id;
+                moment.dataset.age = "ago";
+                moment.setAttribute("datetime", new Date(now + ahead).toISOString());
+                document.querySelector("h1").append(moment);
+            }
+        }"""
+    )
+    expect(ada.locator("#later")).to_contain_text("in ")
+    expect(ada.locator("#soon")).to_have_text("0 s ago")

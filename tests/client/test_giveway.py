@@ -203,15 +203,29 @@ def test_my_jobs(house: House, as_user: AsUser) -> None:
     factories.make_running_job(house.cluster, "42", user="vera", preemptions=2)
     factories.make_job(house.cluster, "43", user="vera", phase="ended")
     shell = as_user("vera")
-    head, *rows = said(shell.run("jobs")).splitlines()
+    head, first, *rows, last = said(shell.run("jobs")).splitlines()
     assert head.split() == ["JOB", "PARTITION", "STATE", "PLACE", "STOPPED", "NAME", "WHY"]
-    assert rows[0].split()[:5] == ["41_2", "x", "waiting", "3", "-"]
-    assert rows[0].endswith("nobody who runs her…"), "as on the page; a shell of 80 columns has no more room"
-    assert rows[1].split()[:5] == ["42", "x", "running", "-", "2"]
-    assert len(rows) == 2
+    assert first.split()[:5] == ["41_2", "x", "waiting", "3", "-"]
+    told = " ".join(" ".join([first, *rows]).split())
+    assert told.endswith("nobody who runs here makes room for it"), "as on the page, below itself"
+    assert last.split()[:5] == ["42", "x", "running", "-", "2"]
     assert "43" in said(shell.run("jobs", "--all"))
     assert "101" in said(shell.run("jobs", "--user", "ann"))
     assert said(shell.run("jobs", "--user", "nobody")) == "No jobs of nobody.\n"
+
+
+def test_why_a_job_waits_is_read_in_a_narrow_terminal(house: House, as_user: AsUser) -> None:
+    factories.make_job(
+        house.cluster, "41_2", user="vera", name="n" * 30, reason="nothing_lower_runs", place=3
+    )
+    factories.make_running_job(house.cluster, "42", user="vera")
+    shell = as_user("vera")
+    text = said(shell.run("jobs", COLUMNS="40"))
+    assert max(map(len, text.splitlines())) <= 40
+    told = " ".join(text.split())
+    assert told.endswith("nobody who runs here makes room for it 42 x running - - p1_train")
+    chinese = shell.run("jobs", COLUMNS="40", LANG="zh_CN.UTF-8").stdout
+    assert "这里没有运行中的作业会为它腾出资源" in "".join(chinese.split())
 
 
 def test_quotas(house: House, as_user: AsUser) -> None:

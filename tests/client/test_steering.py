@@ -30,6 +30,17 @@ def test_the_latest_plans(house: House, as_user: AsUser) -> None:
     assert told["id"] == house.plan.pk
 
 
+def test_a_worker_that_is_given_up_is_no_stop(house: House, as_user: AsUser) -> None:
+    worker = {**decisions.VICTIM, "job": "41_3", "worker_of": "41"}
+    Plan.objects.filter(pk=house.plan.pk).update(victims=[decisions.VICTIM, worker], reason="shrinks")
+    shell = as_user("vera")
+    _head, row = said(shell.run("plans")).splitlines()
+    assert row.split()[5] == "1"
+    assert "  - worker 41_3 p2_train (bob, ran 30 min)\n" in said(shell.run("plan", str(house.plan.pk)))
+    chinese = shell.run("plan", str(house.plan.pk), LANG="zh_CN.UTF-8").stdout
+    assert "让出工作实例 41_3" in chinese
+
+
 def test_a_plan_says_what_is_asked_and_how_to_answer(house: House, asked: Plan, as_user: AsUser) -> None:
     shell = as_user("dave")
     text = said(shell.run("plan", str(asked.pk)))

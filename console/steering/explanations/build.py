@@ -14,7 +14,7 @@ from console.steering.explanations.known import Known
 from console.steering.explanations.placed import runs_on_its_nodes
 from console.steering.explanations.stopping import DONE, as_stop, comes_back, count_line, passed_over, stopped
 from console.steering.explanations.waiting import waiting
-from console.steering.explanations.wording import kept, one_line, victims, who
+from console.steering.explanations.wording import kept, one_line, stopping, victims, who
 from console.steering.models import Plan, PlanKind, PlannedAction
 from scheduler.preemption.sentences import clean
 
@@ -188,7 +188,11 @@ def _room(known: Known) -> Iterator[AnswerPart]:
 
 
 def _room_lines(plan: Plan) -> Iterator[AnswerLine]:
-    stopped_them = _("Plan %(plan)s stopped %(victims)s for it.")
+    stopped_them = stopping(
+        plan,
+        _("Plan %(plan)s stopped %(victims)s for it."),
+        _("Plan %(plan)s had %(victims)s make room for it."),
+    )
     text = (
         stopped_them if plan.victims else _("Plan %(plan)s put it first in Slurm's line and stopped nobody.")
     )

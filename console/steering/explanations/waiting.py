@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -24,6 +25,7 @@ from console.steering.explanations.wording import (
     lower_first,
     one_line,
     sentence,
+    stopping,
     victims,
 )
 from console.steering.models import KeptPlace, Plan, PlanKind, PlanState
@@ -148,7 +150,11 @@ def _of_plan(plan: Plan) -> Iterator[AnswerLine]:
         )
         yield AnswerLine(text % names, plan.created_at)
     elif plan.state != PlanState.PROPOSED:
-        stops = _("Plan %(plan)s stops %(victims)s for it.")
+        stops = stopping(
+            plan,
+            _("Plan %(plan)s stops %(victims)s for it."),
+            _("Plan %(plan)s has %(victims)s make room for it."),
+        )
         yield AnswerLine(
             (stops if plan.victims else _("Plan %(plan)s stops nobody: there is free room.")) % names
         )
@@ -160,15 +166,31 @@ def _of_plan(plan: Plan) -> Iterator[AnswerLine]:
         yield AnswerLine(
             _("Plan %(plan)s goes on standing: it can be approved as soon as room can be made.") % names
         )
-    elif plan.enforcement == "approve":
-        text = _(
-            "An administrator of %(partition)s has to approve plan %(plan)s, which would stop %(victims)s. It was made"
-        )
-        yield AnswerLine(text % names, plan.created_at)
     else:
-        yield AnswerLine(
-            _("Plan %(plan)s would stop %(victims)s, if %(partition)s enforced its plans.") % names
+        yield _proposed(plan, names)
+
+
+def _proposed(plan: Plan, names: dict[str, Any]) -> AnswerLine:
+    """What has to happen before others make room for it."""
+    if plan.enforcement == "approve":
+        text = stopping(
+            plan,
+            _(
+                "An administrator of %(partition)s has to approve plan %(plan)s, which would stop %(victims)s. "
+                "It was made"
+            ),
+            _(
+                "An administrator of %(partition)s has to approve plan %(plan)s: %(victims)s would make room. "
+                "It was made"
+            ),
         )
+        return AnswerLine(text % names, plan.created_at)
+    text = stopping(
+        plan,
+        _("Plan %(plan)s would stop %(victims)s, if %(partition)s enforced its plans."),
+        _("Plan %(plan)s would have %(victims)s make room, if %(partition)s enforced its plans."),
+    )
+    return AnswerLine(text % names)
 
 
 def _in_slurms_line(known: Known, row: Job) -> Iterator[AnswerLine]:

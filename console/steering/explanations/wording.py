@@ -10,6 +10,7 @@ from console.core import saying
 from console.core.resaying import resay
 from console.steering.exchanging.sets import runner_of
 from console.steering.models import Plan
+from console.steering.ways import only_stops
 from scheduler.model.policy import Mode
 from scheduler.model.reasons import SENTENCES
 from scheduler.preemption.sentences import clean
@@ -71,6 +72,11 @@ def _ranked(row: Job, mode: Mode) -> str:
 def victims(plan: Plan) -> str:
     """`88 (bob) and 91 (eve)`."""
     return saying.names((who(str(v["job"]), str(v.get("user", ""))) for v in plan.victims), 5)
+
+
+def stopping(plan: Plan, stops: str, gives: str) -> str:
+    """What to say of its victims: `stops` when each of them is stopped, else `gives`."""
+    return stops if only_stops(plan.victims) else gives
 
 
 def times(count: int) -> str:

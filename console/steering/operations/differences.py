@@ -16,6 +16,7 @@ from console.core import clock
 from console.core.saying import names
 from console.steering.models import Plan, PlanVersion
 from console.steering.operations.requests import ApprovalRequest, run_in
+from console.steering.ways import only_stops
 from console.steering.work import COUNTED, Work, add_work, work_of, work_short
 from scheduler.model.plan import How
 from scheduler.model.policy import Mode, PartitionPolicy
@@ -101,25 +102,13 @@ class RequestDifference:
         if over:
             text = ngettext("%(jobs)s has ended.", "%(jobs)s have ended.", len(over))
             yield text % {"jobs": _who(over, self.before)}
-        if self.more and spared:
-            text = ngettext(
-                "%(more)s is stopped instead of %(fewer)s.",
-                "%(more)s are stopped instead of %(fewer)s.",
-                len(self.more),
-            )
-            yield text % {"more": _who(self.more, self.after), "fewer": _who(spared, self.before)}
-        elif self.more:
-            text = ngettext("%(more)s is stopped as well.", "%(more)s are stopped as well.", len(self.more))
-            if over:
-                text = ngettext(
-                    "%(more)s is stopped instead.", "%(more)s are stopped instead.", len(self.more)
-                )
-            yield text % {"more": _who(self.more, self.after)}
-        elif spared:
-            text = ngettext(
-                "%(fewer)s is no longer stopped.", "%(fewer)s are no longer stopped.", len(spared)
-            )
-            yield text % {"fewer": _who(spared, self.before)}
+        more, gone = _who(self.more, self.after), _who(spared, self.before)
+        changed = [self.after.victims[run] for run in self.more]
+        changed += [self.before.victims[run] for run in spared]
+        said = _stopped if only_stops(changed) else _making_room
+        if self.more or spared:
+            text = said(len(self.more), len(spared), instead=bool(over))
+            yield text % {"more": more, "fewer": gone}
 
     def _of_work(self) -> Iterator[str]:
         if not self.more and not self.fewer:
@@ -163,6 +152,32 @@ def _difference(request: ApprovalRequest, before: Mapping[int, Plan | PlanVersio
         for job in row.ended
     }
     return RequestDifference(asked_for(before.values()), asked_for(request.possible), frozenset(ended))
+
+
+def _stopped(more: int, fewer: int, *, instead: bool) -> str:
+    """So many jobs are stopped in addition, so many no longer; `instead`: of some that have ended."""
+    if more and fewer:
+        return ngettext(
+            "%(more)s is stopped instead of %(fewer)s.", "%(more)s are stopped instead of %(fewer)s.", more
+        )
+    if fewer:
+        return ngettext("%(fewer)s is no longer stopped.", "%(fewer)s are no longer stopped.", fewer)
+    if instead:
+        return ngettext("%(more)s is stopped instead.", "%(more)s are stopped instead.", more)
+    return ngettext("%(more)s is stopped as well.", "%(more)s are stopped as well.", more)
+
+
+def _making_room(more: int, fewer: int, *, instead: bool) -> str:
+    """The same where some of them only give something up, and go on."""
+    if more and fewer:
+        return ngettext(
+            "%(more)s makes room instead of %(fewer)s.", "%(more)s make room instead of %(fewer)s.", more
+        )
+    if fewer:
+        return ngettext("%(fewer)s no longer makes room.", "%(fewer)s no longer make room.", fewer)
+    if instead:
+        return ngettext("%(more)s makes room instead.", "%(more)s make room instead.", more)
+    return ngettext("%(more)s makes room as well.", "%(more)s make room as well.", more)
 
 
 def _number(version: Plan | PlanVersion) -> int:

@@ -17,6 +17,7 @@ from console.cluster.models import Cluster
 from console.cluster.selectors import shown_cluster
 from console.core.fields import add_errors
 from console.core.htmx import STOP_POLLING, UNPROCESSABLE, render_page, unchanged, wants_part
+from console.core.saying import in_a_row
 from console.partitions.selectors import policy_of, visible_partitions
 from console.steering import selectors
 from console.steering.folded_losses import OPENED, loss_rows
@@ -27,6 +28,7 @@ from console.steering.operations.differences import since_opened, since_read
 from console.steering.operations.requests import ApprovalRequest, mark_of, request_of, standing_on
 from console.steering.operations.up_to_date import partition_of, why_not_now
 from console.steering.plans.shown_input import shown_input
+from console.steering.ways import ways_of
 from console.steering.work import work_short, work_words
 
 PAGE_SIZE = 50
@@ -142,7 +144,7 @@ def _asked(request: HttpRequest, asked_about: ApprovalRequest) -> dict[str, Any]
         "asked": selectors.asked_words(lead),
         "consequence": selectors.consequence(asked_about),
         "short": work_short(selectors.lost_by(*asked_about.shown)),
-        "stops": len(asked_about.victims),
+        "to_do": in_a_row(way.to_do for way in ways_of(asked_about.victims)),
         "left": selectors.tasks_left(asked_about),
         "not_now": "" if asked_about.possible else lead.not_now,
         "changes": why_not_now(asked_about),

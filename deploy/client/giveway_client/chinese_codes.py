@@ -26,6 +26,7 @@ CODES: dict[str, str] = {
     "cancelled": "已取消",
     "requeue": "重新排队",
     "cancel": "取消",
+    "worker": "让出工作实例",
     "nodes": "让出节点",
     "units": "让出单元",
     "swap": "交换节点",

@@ -79,6 +79,11 @@ class Victim:
     ran_s: int | None
     raw: Raw = field(repr=False, compare=False)
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it ends its run; else it gives a part up, or is a worker of an elastic job, which goes on."""
+        return self.how in {"requeue", "cancel"} and not self.raw.get("worker_of")
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -107,6 +112,11 @@ class Plan:
     def read(cls, raw: Raw) -> Plan:
         victims = tuple(read(Victim, each) for each in raw["victims"])
         return read(cls, raw, victims=victims, **moments(raw, "created_at", "deadline", "ended_at"))
+
+    @property
+    def stops(self) -> int:
+        """How many jobs it stops."""
+        return sum(victim.is_stopped for victim in self.victims)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from typing import Any
 from giveway_client.words import CHINESE, _, used
 
 WIDEST = 100
+LEAST_BESIDE = 16
+"""The last column of a table has at least so many columns of the terminal, or a line of its own."""
 _CLOSING, _OPENING = "，。：；、！？）”》…", "（“《"
 _PIECES = re.compile(
     rf"\s*[{_OPENING}]*(?:[\u2e80-\u9fff]|[^\s\u2e80-\u9fff{_CLOSING}{_OPENING}]+|[{_CLOSING}])[{_CLOSING}]*|\s+|."
@@ -38,7 +40,7 @@ def cells(text: str) -> int:
 def wrap(text: str, first: str = "", rest: str = "") -> str:
     """Lines that fit the terminal; a line of Chinese may end behind each of its letters."""
     said = shown(text)
-    if cells(said) == len(said):
+    if all(cells(each) == len(each) for each in (said, first, rest)):
         return textwrap.fill(
             said, width(), initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
         )
@@ -96,23 +98,22 @@ def _exact(at: datetime, now: datetime) -> str:
 
 
 def table(rows: list[list[str]], right: set[int]) -> Iterator[str]:
-    """Columns as wide as they must be; the last one gives way."""
+    """Columns as wide as they must be. What the last one says goes on below itself, where there is room for it; else it
+    stands on lines of its own, below the others."""
     widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    before = sum(widths) + 2 * len(widths)
+    beside = width() - before >= min(LEAST_BESIDE, max(cells(row[-1]) for row in rows))
     for row in rows:
         filled = []
         for n, (cell, wide) in enumerate(zip(row, widths)):
             blank = " " * (wide - cells(cell))
             filled.append(blank + cell if n in right else cell + blank)
-        yield _cut("  ".join([*filled, row[-1]]).rstrip())
-
-
-def _cut(line: str) -> str:
-    """No longer than the terminal is wide."""
-    if cells(line) <= width():
-        return line
-    while cells(line) >= width():
-        line = line[:-1]
-    return line + "…"
+        if beside and row[-1]:
+            yield from wrap(row[-1], "  ".join([*filled, ""]), " " * before).splitlines()
+            continue
+        yield from wrap("  ".join(filled).rstrip(), "", "  ").splitlines()
+        if row[-1]:
+            yield from wrap(row[-1], "    ", "    ").splitlines()
 
 
 def as_json(body: Any) -> None:

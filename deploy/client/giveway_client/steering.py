@@ -35,7 +35,7 @@ def plans(options: argparse.Namespace) -> None:
 
 
 def _row(plan: Plan) -> list[str]:
-    cells = [plan.id, plan.partition, coded(plan.state), plan.job_id, plan.user, len(plan.victims)]
+    cells = [plan.id, plan.partition, coded(plan.state), plan.job_id, plan.user, plan.stops]
     return [shown(cell) for cell in [*cells, plan.outcome or coded(plan.reason)]]
 
 
@@ -75,7 +75,7 @@ def _tell_question(found: Plan, question: Question) -> None:
 
 def _victim(victim: Victim) -> str:
     named = {
-        "how": coded(victim.how),
+        "how": coded("worker" if victim.raw.get("worker_of") else victim.how),
         "job": victim.job,
         "name": victim.name or "",
         "user": victim.user or "?",
