@@ -1,6 +1,6 @@
 /* Where the keyboard is after a form has been swapped: on the row that was added or moved, on the first field that is
    wrong, on the question that is asked; never at the top of the page. What htmx finds again by its id keeps the focus.
-   And a double click sends a form once: to the second time the answer would be that somebody has changed it. */
+   And a double click sends a form once: to the same a second time the answer would be that somebody has changed it. */
 (function () {
   "use strict";
 
@@ -38,8 +38,10 @@
   doc.addEventListener("submit", (event) => {
     const form = event.target;
     if (event.defaultPrevented || form.getAttribute("method") !== "post") return; // htmx sends it, or nothing changes
-    if (Date.now() - (sent.get(form) || 0) < ONCE_MS) event.preventDefault();
-    else sent.set(form, Date.now());
+    const told = String(new URLSearchParams(new FormData(form, event.submitter)));
+    const last = sent.get(form);
+    if (last && last.told === told && Date.now() - last.at < ONCE_MS) event.preventDefault();
+    else sent.set(form, { told, at: Date.now() });
   });
   addEventListener("pageshow", () => { sent = new WeakMap(); });
 

@@ -178,7 +178,7 @@ def test_a_job_that_is_held_is_left_alone_until_it_is_let_go(sim: Sim) -> None:
 
     sim.cycles(2)
     assert (sim.port.job(job).nice, sim.row(job).line_place) == (0, 0)
-    sim.port.apply([Action(ActionKind.RELEASE, sim.port.job(job).run)])
+    sim.port.release_by_user(job)
     sim.cycles(2)
 
     assert sim.row(job).line_place == 1
