@@ -4,6 +4,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
+from console.steering.models import Plan
 from tests.steering.conftest import Sim
 
 MOST = 45
@@ -40,11 +41,13 @@ def test_more_jobs_ask_no_more(sim: Sim) -> None:
 
 def test_proposals_that_stand_ask_no_more(sim: Sim) -> None:
     sim.policy(enforcement="shadow")
-    sim.running("ann", 8)
-    sim.submit("cy", 8)
+    for _ in range(4):
+        sim.running("ann", 2)
+    sim.submit("cy", 2)
     sim.cycles(2)
     one = asked(sim)
-    sim.submit("cy", 8)
-    sim.submit("cy", 8)
+    sim.submit("cy", 2)
+    sim.submit("cy", 2)
     sim.cycles(2)
     assert len(asked(sim)) == len(one)
+    assert Plan.objects.filter(state="proposed").count() == 3

@@ -257,8 +257,10 @@ def _without_exchanges(plans: Sequence[Plan]) -> Outstanding:
 
 
 def _only_starts(plan: Plan) -> bool:
-    """Whether all that a plan does is to put its job first in line."""
-    if plan.kind != PlanKind.PREEMPT or plan.started_at or plan.undo_reason:
+    """Whether all that a plan does that is being carried out is to put its job first in line."""
+    if plan.kind != PlanKind.PREEMPT or plan.state == PlanState.PROPOSED or plan.victims:
+        return False
+    if plan.started_at or plan.undo_reason:
         return False
     kinds = {action.kind for action in plan.actions.all()}
     return kinds == {ActionKind.PRIORITISE}
