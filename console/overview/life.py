@@ -133,7 +133,7 @@ def spans_of(
     ordered = sorted(runs, key=lambda run: run[0])
     for number, (begin, ended) in enumerate(ordered):
         following = ordered[number + 1][0] if number + 1 < len(ordered) else None
-        yield from _waiting(at, begin, acts)
+        yield from _waiting(at, begin, acts if number else ())  # before its first run nobody had stopped it
         at = max(at, begin)
         until = _end_of_run(row, at, ended, following, acts, end)
         yield from _running(at, until, acts)

@@ -69,6 +69,13 @@ def test_stopped_held_let_go_and_running_again() -> None:
     ]  # fmt: skip
 
 
+def test_before_its_first_run_it_was_not_stopped_however_soon_that_came() -> None:
+    made = spans(
+        row(), [(103, 115), (150, None)], act(ActionKind.REQUEUE_HOLD, 114), act(ActionKind.RELEASE, 120, 2)
+    )
+    assert [span.part for span in made] == [WAITING, RUNNING, HELD, WAITING, RUNNING]
+
+
 def test_it_is_not_said_that_a_job_saved_where_it_was_only_asked_to() -> None:
     assert str(WORDS[SAVING]) == "had time to save"
 
