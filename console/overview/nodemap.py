@@ -1,6 +1,5 @@
 """The node map: per node a bar of what counts there, a block per job in the colour of the job's level."""
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -8,17 +7,14 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from django.db.models import F, QuerySet, TextField
-from django.db.models.functions import Cast
 from django.utils.translation import get_language, ngettext
 
-from console.cluster.lookups import HasAnyKey
-from console.cluster.models import Job
 from console.cluster.selectors import SeenNode
 from console.core import clock, saying
 from console.core.remembered import on_forgetting
 from console.core.saying import say_again as _
 from console.core.templatetags.ui import node_state
+from console.overview.heldjobs import HeldJob
 from console.overview.openplans import OpenPlan
 from console.reports.kinds import drawn_resource, lacks_cpus
 from console.steering.models import KeptPlace, Plan, PlanState
@@ -33,35 +29,6 @@ LETTERED = 0.16
 LONGEST_LETTERS = 4
 MOST_BLOCKS = 16
 """A node with more jobs shows one block per level, which leads to the list of the node's jobs."""
-
-
-class HeldJob(NamedTuple):
-    """What a node's bar needs of a job that holds a part of it: thousands are read for a map, so no more than this."""
-
-    job_id: str
-    name: str
-    user: str
-    level: Level
-    alloc: Mapping[str, Mapping[str, int]]
-
-
-def held_jobs(jobs: QuerySet[Job], axis: str, nodes: Collection[str]) -> list[HeldJob]:
-    """Jobs that hold something on some of these nodes; `axis` is the level that colours them. One query."""
-    if not nodes:
-        return []
-    # Most jobs are on one node, which an index finds; with OR no database would use it. The others' JSON is read.
-    parts = (jobs.filter(on_node__in=nodes), jobs.filter(HasAnyKey(F("alloc"), list(nodes)), on_node=""))
-    columns = ("job_id", "name", "user", axis, Cast("alloc", TextField()))
-    one, several = (part.order_by().values_list(*columns) for part in parts)
-    rows: Iterable[tuple[str, str, str, Level, str]] = one.union(several, all=True)
-    return [HeldJob(job_id, name, user, level, _decoded(alloc)) for job_id, name, user, level, alloc in rows]
-
-
-@lru_cache(maxsize=4096)
-def _decoded(alloc: str) -> Mapping[str, Mapping[str, int]]:
-    """Most jobs hold just what they held at the last look, and many hold the same."""
-    found: dict[str, dict[str, int]] = json.loads(alloc)
-    return found
 
 
 @lru_cache(maxsize=4096)

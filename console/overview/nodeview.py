@@ -12,7 +12,8 @@ from django.utils.translation import get_language, gettext_lazy
 
 from console.cluster.selectors import SeenNode, alike
 from console.core import saying
-from console.overview.nodemap import DENSE_ABOVE, HeldJob, Moves, NodeBar, node_map
+from console.overview.heldjobs import HeldJob
+from console.overview.nodemap import DENSE_ABOVE, Moves, NodeBar, node_map
 from console.reports import squares
 from console.reports.kinds import lacks_cpus, main_resource
 from console.reports.shades import Shade

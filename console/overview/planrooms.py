@@ -16,7 +16,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
 from console.core import saying
-from console.overview.nodemap import LETTERED, LONGEST_LETTERS, MOST_BLOCKS, HeldJob, Segment, share
+from console.overview.heldjobs import HeldJob
+from console.overview.nodemap import LETTERED, LONGEST_LETTERS, MOST_BLOCKS, Segment, share
 from console.reports.kinds import drawn_resource
 from console.steering.models import Plan, StoredSnapshot
 from scheduler.model.jobs import Level

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from console.steering.models import Fate, Plan, PlannedAction, Victim
 from scheduler.model.actions import HELD_BY_ADMIN, HELD_BY_USER, Action, ActionKind, ActionOutcome
 from scheduler.model.jobs import JobState
@@ -53,7 +55,9 @@ def test_a_job_that_an_administrator_holds_is_not_let_go(sim: Sim) -> None:
     assert sim.plan().state == "verified"
 
 
-def test_a_hold_that_comes_in_the_instant_before_the_release_is_left(sim: Sim) -> None:
+def test_a_hold_that_comes_in_the_instant_before_the_release_is_left(
+    sim: Sim, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The look said that the hold is ours; the adapter looks again, and nothing is tried a second time."""
     low = _stopped(sim)
     apply = sim.port.apply
@@ -64,7 +68,7 @@ def test_a_hold_that_comes_in_the_instant_before_the_release_is_left(sim: Sim) -
             sim.port.hold_by_user(low)
         return apply(actions)
 
-    sim.port.apply = held_just_before  # type: ignore[method-assign]
+    monkeypatch.setattr(sim.port, "apply", held_just_before)
     sim.cycles(12, every_s=3)
 
     assert sim.port.job(low).reason == "JobHeldUser"
@@ -73,7 +77,9 @@ def test_a_hold_that_comes_in_the_instant_before_the_release_is_left(sim: Sim) -
     assert sim.plan().state == "verified"
 
 
-def test_a_job_that_was_let_go_and_that_its_user_then_holds_is_not_let_go_again(sim: Sim) -> None:
+def test_a_job_that_was_let_go_and_that_its_user_then_holds_is_not_let_go_again(
+    sim: Sim, monkeypatch: pytest.MonkeyPatch
+) -> None:
     low = _stopped(sim)
     apply = sim.port.apply
 
@@ -83,7 +89,7 @@ def test_a_job_that_was_let_go_and_that_its_user_then_holds_is_not_let_go_again(
             sim.port.hold_by_user(low)
         return outcomes
 
-    sim.port.apply = held_right_after  # type: ignore[method-assign]
+    monkeypatch.setattr(sim.port, "apply", held_right_after)
     sim.cycles(20, every_s=3)
 
     assert sim.port.job(low).reason == "JobHeldUser"

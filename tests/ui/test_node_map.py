@@ -9,13 +9,12 @@ from django.utils import translation
 
 from console.cluster.models import Job
 from console.cluster.selectors import SeenNode
+from console.overview.heldjobs import HeldJob, held_jobs
 from console.overview.nodemap import (
     MOST_BLOCKS,
     Coming,
-    HeldJob,
     Moves,
     NodeBar,
-    held_jobs,
     moves_of,
     node_map,
 )

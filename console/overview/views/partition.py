@@ -20,8 +20,9 @@ from console.core.in_parts import render_in_parts
 from console.core.lazy import lazy
 from console.overview import joblists
 from console.overview.firstlanes import FirstLanes
+from console.overview.heldjobs import HeldJob, held_jobs
 from console.overview.jobfilter import STATES, JobFilter, kept_parameters
-from console.overview.nodemap import HeldJob, held_jobs, moves_of
+from console.overview.nodemap import moves_of
 from console.overview.nodeview import NodeView, Squaring, read_nodes
 from console.overview.selectors import (
     HELD_PHASES,
