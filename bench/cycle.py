@@ -18,7 +18,7 @@ from bench.plan import full_partition
 from scheduler.model.actions import Action, ActionOutcome, OutcomeKind
 from scheduler.model.endings import Ending
 from scheduler.model.jobs import JobState, ObservedJob, Request, SnapshotJob
-from scheduler.model.observation import ClusterInfo, Observation, ObservedPartition
+from scheduler.model.observation import ClusterInfo, Glance, Observation, ObservedPartition
 
 CHANGES = 10
 LEVELS = [{"name": f"P{rank}", "keyword": f"p{rank}"} for rank in range(4)]
@@ -85,9 +85,9 @@ class Memory:
         """What is there."""
         return self.seen
 
-    def glance(self) -> frozenset[str]:
-        """Who waits."""
-        return frozenset(job.id for job in self.seen.jobs if job.state is JobState.PENDING)
+    def glance(self) -> Glance:
+        """Whether somebody has come."""
+        return Glance(self._next)
 
     def ended(self, job_ids: Collection[str]) -> Mapping[str, Ending]:
         """Nobody has ended."""

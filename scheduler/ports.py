@@ -6,7 +6,7 @@ from typing import Protocol
 from scheduler.model.actions import Action, ActionOutcome
 from scheduler.model.benchmarks import Benchmark
 from scheduler.model.endings import Ending
-from scheduler.model.observation import ClusterInfo, Observation
+from scheduler.model.observation import ClusterInfo, Glance, Observation
 
 
 class ClusterUnavailableError(Exception):
@@ -56,8 +56,8 @@ class ClusterPort(Protocol):
         """Everything at one moment. Raises `ClusterUnavailableError`; partial answers come back as `faults`."""
         ...
 
-    def glance(self) -> frozenset[str]:
-        """Ids of the jobs that wait, cheaper than `observe`: to notice a new one. Raises `ClusterUnavailableError`."""
+    def glance(self) -> Glance:
+        """What tells whether something has happened, far cheaper than `observe`. Raises `ClusterUnavailableError`."""
         ...
 
     def ended(self, job_ids: Collection[str]) -> Mapping[str, Ending]:

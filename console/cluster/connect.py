@@ -12,6 +12,7 @@ from console.cluster.selectors import shown_cluster
 from scheduler.model.associations import Associations
 from scheduler.model.checkup import Checkup
 from scheduler.model.finished import FinishedRuns
+from scheduler.model.observation import RequestUse
 from scheduler.ports import BenchmarkPort, ClusterPort, NodePort
 
 logger = logging.getLogger(__name__)
@@ -117,6 +118,21 @@ def connect_nodes(row: ClusterRow) -> NodePort:
 
     file = Path(str(settings.HOME)) / f"simulator-{row.name}.json"
     return SimulatorNodes(StoredSimulator(file, settings.GIVEWAY_SCENARIO, name=row.name).opened)
+
+
+def take_requests() -> RequestUse:
+    """What this process has asked of the cluster since it was asked last. The simulator counts nothing."""
+    from scheduler.adapters.slurm.requests import METER
+
+    return METER.take()
+
+
+def allowed_requests(row: ClusterRow) -> tuple[int, float]:
+    """How often the cluster lets this account ask: at once, and in a minute; zeros where it limits nobody."""
+    from scheduler.adapters.slurm.requests import own_limit
+
+    limit = own_limit(row.facts)
+    return limit.burst, limit.per_minute
 
 
 def forget_adapters() -> None:

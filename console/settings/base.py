@@ -268,8 +268,11 @@ GIVEWAY_CLUSTER = choice("GIVEWAY_CLUSTER", ("simulator", "slurm"), "simulator")
 GIVEWAY_CLUSTER_NAME: str = env.str("GIVEWAY_CLUSTER_NAME", default="dev")
 GIVEWAY_SCENARIO: str = env.str("GIVEWAY_SCENARIO", default="demo")
 GIVEWAY_CYCLE_S = number("GIVEWAY_CYCLE_S", 1.0, 0.2)
-# Between two cycles, seconds between glances at Slurm's queue for new jobs (0: none). See console/launch/watching.py.
-GIVEWAY_WATCH_S = number("GIVEWAY_WATCH_S", 0.1, 0)
+# At least so many seconds between two glances at slurmctld's counters (0: none, the timer alone). See
+# console/steering/pace.py.
+GIVEWAY_WATCH_S = number("GIVEWAY_WATCH_S", 0.25, 0)
+# So many requests to slurmctld in a minute; where it limits this account (rl_enable), no more than that.
+GIVEWAY_SLURM_REQUESTS_PER_MINUTE = number("GIVEWAY_SLURM_REQUESTS_PER_MINUTE", 120, 1)
 # How long a job takes at least to start again on more nodes, which it must gain (docs/methods/elastic.md).
 GIVEWAY_RESTART_S = number("GIVEWAY_RESTART_S", 60, 0)
 GIVEWAY_SLURM_TIMEOUT_S = number("GIVEWAY_SLURM_TIMEOUT_S", 30, 1)

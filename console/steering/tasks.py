@@ -1,20 +1,43 @@
 """Celery's door to steering: shells of a few lines."""
 
+import time
 from datetime import timedelta
+from typing import Any
 
-from celery import shared_task
+from celery import Task, shared_task
+from celery.signals import task_postrun, task_prerun
+from django.conf import settings
 
 from console.accounts.sessions import forget_ended_sessions
 from console.cluster.connect import configured_cluster
 from console.cluster.services import forget_ended_jobs
-from console.steering.cycle import run_cycle
 from console.steering.housekeeping import forget_old_cycles
+from console.steering.pace import OTHERS, count_requests, forget_old_minutes, note_other_task, steer_for
+
+CYCLE_LIMIT_S = 1800
+"""Where slurmctld lets us ask a few times a minute only, an order for many jobs takes long (`rl_enable`)."""
+_begun: dict[str, float] = {}
 
 
-@shared_task(name="steering.steer")
+@shared_task(name="steering.steer", time_limit=CYCLE_LIMIT_S)
 def steer() -> None:
-    """One cycle of the attached cluster; nothing when one is under way already."""
-    run_cycle(configured_cluster())
+    """Cycles of the attached cluster as they come due, until shortly before the timer's next call."""
+    steer_for(configured_cluster(), 0.9 * settings.GIVEWAY_CYCLE_S)
+
+
+@task_prerun.connect
+def note_begin(task_id: str = "", **_: Any) -> None:
+    """When a task began, by the machine's unaltered clock."""
+    _begun[task_id] = time.monotonic()
+
+
+@task_postrun.connect
+def note_end(task_id: str = "", task: Task | None = None, **_: Any) -> None:
+    """What else than steering a process has done, and asked of the cluster."""
+    began = _begun.pop(task_id, None)
+    if task is not None and task.name != steer.name and began is not None:
+        note_other_task(task.name, time.monotonic() - began)
+        count_requests(configured_cluster(), OTHERS)
 
 
 @shared_task(name="steering.housekeep")
@@ -24,3 +47,4 @@ def housekeep() -> None:
     week = timedelta(days=7)
     forget_ended_jobs(week)
     forget_old_cycles(week)
+    forget_old_minutes(timedelta(days=1))

@@ -1,5 +1,6 @@
 """One look at the cluster, as the `Cluster` port returns it."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -94,3 +95,32 @@ class ClusterInfo:
     version: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
     resizing: frozenset[Resizing] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What tells cheaply that something happened on a cluster: two glances that are `same` saw nothing happen.
+
+    `submitted` and `changed` are counters, which may begin anew. `answer_s`: how long the cluster took to answer a
+    request of each kind, on average, where it tells that.
+    """
+
+    submitted: int
+    changed: tuple[int, ...] = ()
+    answer_s: Mapping[str, float] = field(default_factory=dict)
+
+    def same(self, other: "Glance") -> bool:
+        """Whether nothing that is counted has happened between the two."""
+        return (self.submitted, self.changed) == (other.submitted, other.changed)
+
+
+@dataclass(slots=True)
+class RequestUse:
+    """What was asked of a cluster within some time, by kind: how often, and how long the answers took here.
+
+    `limited`: how often the cluster made us wait because we had asked too often.
+    """
+
+    requests: Counter[str] = field(default_factory=Counter)
+    took_s: dict[str, float] = field(default_factory=dict)
+    limited: int = 0

@@ -1,4 +1,4 @@
-"""Contract: a glance shows who waits, and nothing else."""
+"""Contract: two glances differ when somebody has come or something was changed, and are the same when nothing was."""
 
 import pytest
 
@@ -9,21 +9,25 @@ from tests.contract.harness import Harness, Work, fill, start, wait_for, wait_pe
 WHOLE = Work(partitions=("x",), cpus=8)
 
 
-def test_a_glance_shows_a_new_job_until_it_runs(harness: Harness) -> None:
-    filler = fill(harness, "n1")["n1"]
-    assert harness.cluster.glance() == frozenset()
+def test_nothing_moves_while_nothing_happens_however_often_it_is_looked_at(harness: Harness) -> None:
+    start(harness, Work())
+    before = harness.cluster.glance()
+    harness.cluster.observe()
+    harness.cluster.describe()
+    assert harness.cluster.glance().same(before)
 
+
+def test_a_submission_is_told_apart_from_what_else_moves(harness: Harness) -> None:
+    filler = fill(harness, "n1")["n1"]
+    before = harness.cluster.glance()
     job = wait_pending(harness, WHOLE)
-    assert harness.cluster.glance() == {job.id}
+    came = harness.cluster.glance()
+    assert came.submitted != before.submitted
 
     harness.cancel(filler.id)
     wait_for(harness, JobState.RUNNING, job.id)
-    assert harness.cluster.glance() == frozenset()
-
-
-def test_running_jobs_are_not_in_a_glance(harness: Harness) -> None:
-    start(harness, Work())
-    assert harness.cluster.glance() == frozenset()
+    ran = harness.cluster.glance()
+    assert ran.submitted == came.submitted and not ran.same(came)
 
 
 def test_a_cluster_that_does_not_answer_has_no_glance(harness: Harness) -> None:

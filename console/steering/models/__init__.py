@@ -11,6 +11,7 @@ from console.steering.models.failed_starts import FailedStart
 from console.steering.models.incidents import Incident, IncidentKind
 from console.steering.models.kept import KeptPlace
 from console.steering.models.line import LinePlace
+from console.steering.models.pace import CyclePace, SteeringMinute
 from console.steering.models.patience import Patience
 from console.steering.models.pauses import Pause
 from console.steering.models.plans import BEGUN_STATES, OPEN_STATES, Plan, PlanKind, PlanState, PlanVersion
@@ -28,6 +29,7 @@ __all__ = [
     "CycleLease",
     "CycleMeter",
     "CycleOutcome",
+    "CyclePace",
     "FailedStart",
     "Fate",
     "Incident",
@@ -42,6 +44,7 @@ __all__ = [
     "PlanState",
     "PlanVersion",
     "PlannedAction",
+    "SteeringMinute",
     "StoredSnapshot",
     "Via",
     "Victim",

@@ -72,6 +72,24 @@ def rules_path() -> Path | None:
     return Path(name) if name else None
 
 
+def bell_path() -> Path | None:
+    """The file that slurmctld's job_submit script touches when something happens, made where it is missing.
+
+    Whoever may reach it may ring: nobody reads it, and a ring costs a glance. None where there is no such script.
+    """
+    rules = rules_path()
+    if rules is None:
+        return None
+    bell = rules.with_name(f"{rules.name}.bell")
+    try:
+        if not bell.exists():
+            bell.touch()
+            bell.chmod(0o666)
+    except OSError:
+        return None  # `fault_of_rules` says what is wrong with the folder
+    return bell
+
+
 def fault_of_rules(now: int) -> str:
     """Why the plugin would let everything through, in words; empty when the file is as it should be, or off."""
     path = rules_path()

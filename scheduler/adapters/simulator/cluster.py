@@ -4,6 +4,7 @@ Nothing happens between two calls of `advance()`: also a scheduling pass that a 
 an action has made due runs at the beginning of the next one, as slurmctld wakes up a moment after a change.
 """
 
+import zlib
 from collections.abc import Collection, Mapping, Sequence
 
 from scheduler.adapters.simulator import keeping, lifecycle
@@ -18,7 +19,7 @@ from scheduler.adapters.simulator.submission import submit
 from scheduler.model.actions import Action, ActionOutcome
 from scheduler.model.endings import Ending, EndKind
 from scheduler.model.jobs import JobState
-from scheduler.model.observation import ClusterInfo, Observation, Resizing
+from scheduler.model.observation import ClusterInfo, Glance, Observation, Resizing
 from scheduler.ports import ClusterUnavailableError
 
 VERSION = "1"
@@ -46,11 +47,15 @@ class SimulatedCluster:
         self._must_answer()
         return look(self.state)
 
-    def glance(self) -> frozenset[str]:
-        """Ids of the jobs that wait. Raises `ClusterUnavailableError`."""
+    def glance(self) -> Glance:
+        """How many jobs have come, and what is changed by anybody. Raises `ClusterUnavailableError`."""
         self._must_answer()
-        waits = JobState.PENDING
-        return frozenset(job_id for job_id, job in self.state.jobs.items() if job.state is waits)
+        told = [
+            (job.id, job.state.value, job.priority, job.restarts, job.held, job.comment, len(job.alloc))
+            for job in self.state.jobs.values()
+        ]
+        told_nodes = [(node.name, node.state.value) for node in self.state.nodes.values()]
+        return Glance(self.state.next_id, (zlib.crc32(repr((told, told_nodes)).encode()),))
 
     def ended(self, job_ids: Collection[str]) -> Mapping[str, Ending]:
         """What became of jobs; of those that half a table lacks nothing is known. Raises `ClusterUnavailableError`."""

@@ -19,7 +19,7 @@ from scheduler.adapters.simulator.scenarios import DEFAULT_SEED, scenario
 from scheduler.adapters.simulator.state import SimNodeState
 from scheduler.model.actions import Action, ActionOutcome, OutcomeKind
 from scheduler.model.endings import Ending
-from scheduler.model.observation import ClusterInfo, Observation
+from scheduler.model.observation import ClusterInfo, Glance, Observation
 from scheduler.ports import ClusterUnavailableError
 
 FORMAT = "giveway.simulator/1"
@@ -74,8 +74,8 @@ class StoredSimulator:
         with self.opened() as cluster:
             return cluster.observe()
 
-    def glance(self) -> frozenset[str]:
-        """Ids of the jobs that wait. Raises `ClusterUnavailableError`."""
+    def glance(self) -> Glance:
+        """What tells whether something has happened. Raises `ClusterUnavailableError`."""
         with self.opened() as cluster:
             return cluster.glance()
 

@@ -23,10 +23,11 @@ _SIGNAL = re.compile(r"[A-Z][A-Z0-9+]{1,15}|[1-9]\d?")
 # What may be run: per program and verb, each argument must match one of these patterns as a whole.
 ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("squeue", ""): (
-        "--noheader", "--array", "--all", "--local", r"--Format=.+", "--states=all", "--states=PENDING",
-        "--format=%i", "--json", rf"--jobs={_ID_LIST}",
+        "--noheader", "--array", "--all", "--local", r"--Format=.+", "--states=all",
+        "--json", rf"--jobs={_ID_LIST}",
     ),
     ("squeue", "--version"): ("--version",),
+    ("sdiag", ""): (),
     ("scontrol", "show job"): ("--oneliner", "--details", "--all", "show", "job", JOB_ID),
     ("scontrol", "show nodes"): ("--oneliner", "--details", "--all", "show", "nodes"),
     ("scontrol", "show node"): ("--oneliner", "--all", "show", "node", _NODE),

@@ -5,15 +5,14 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from scheduler.adapters.slurm import endings, resizing
+from scheduler.adapters.slurm import counters, endings, resizing
 from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.errors import not_understood
 from scheduler.adapters.slurm.read import Reader
-from scheduler.adapters.slurm.squeue import waiting
 from scheduler.adapters.slurm.write import Writer
 from scheduler.model.actions import Action, ActionOutcome
 from scheduler.model.endings import Ending
-from scheduler.model.observation import ClusterInfo, Observation
+from scheduler.model.observation import ClusterInfo, Glance, Observation
 from scheduler.ports import ClusterUnavailableError
 
 TIMEOUT_S = 20.0
@@ -62,10 +61,10 @@ class SlurmCluster:
         with _understood("Slurm's answer"):
             return self._reader.observe(self._name)
 
-    def glance(self) -> frozenset[str]:
-        """Ids of the jobs that wait; an array is one id. Raises `ClusterUnavailableError`."""
-        with _understood("squeue's answer"):
-            return waiting(self._runner)
+    def glance(self) -> Glance:
+        """slurmctld's counters. Raises `ClusterUnavailableError`."""
+        with _understood("sdiag's answer"):
+            return counters.glance(self._runner)
 
     def ended(self, job_ids: Collection[str]) -> Mapping[str, Ending]:
         """What became of jobs, of squeue or of sacct. Raises `ClusterUnavailableError`."""

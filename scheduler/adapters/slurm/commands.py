@@ -21,6 +21,13 @@ from scheduler.adapters.slurm.errors import (
     SlurmUnavailableError,
     unavailable,
 )
+from scheduler.adapters.slurm.requests import (
+    METER,
+    NO_LIMIT,
+    RateLimit,
+    RequestMeter,
+    requests_of,
+)
 
 _KEPT_VARIABLES = ("PATH", "HOME", "SLURM_CONF", "SLURM_JWT", "LD_LIBRARY_PATH")
 _FIXED_VARIABLES = {
@@ -50,11 +57,17 @@ def clean_environment(env: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(slots=True)
 class CommandRunner:
-    """Runs Slurm's programs. `timeout_s` per call; `max_bytes` of output at most."""
+    """Runs Slurm's programs. `timeout_s` per call; `max_bytes` of output at most.
+
+    `limit`: how often slurmctld lets this account ask. A command whose requests have to wait for that has so much more
+    time: an order for many jobs is carried out whole, only slower.
+    """
 
     env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     timeout_s: float = 20.0
     max_bytes: int = 512 * 1024 * 1024
+    meter: RequestMeter = field(default_factory=lambda: METER)
+    limit: RateLimit = NO_LIMIT
     _programs: dict[str, str] = field(default_factory=dict, init=False)
     _environment: dict[str, str] = field(default_factory=dict, init=False)
 
@@ -86,17 +99,24 @@ class CommandRunner:
         check(program, arguments)
         self._check_conf()
         command = [self._absolute(program), *arguments]
+        requests = requests_of(program, arguments)
         limit = self.timeout_s if timeout_s is None else timeout_s
-        with _started(program, command, self._environment, given) as process:
-            try:
-                out, err = self._read(process, program, limit)
-                code = process.wait(timeout=limit)
-            except subprocess.TimeoutExpired as error:
-                process.kill()
-                raise SlurmTimeoutError(f"{program} did not answer within {limit:g} s") from error
-            except BaseException:
-                process.kill()
-                raise
+        limit += self.limit.patience_s(sum(requests.values()))
+        begun = time.monotonic()
+        try:
+            with _started(program, command, self._environment, given) as process:
+                try:
+                    out, err = self._read(process, program, limit)
+                    code = process.wait(timeout=limit)
+                except subprocess.TimeoutExpired as error:
+                    process.kill()
+                    raise SlurmTimeoutError(f"{program} did not answer within {limit:g} s") from error
+                except BaseException:
+                    process.kill()
+                    raise
+        finally:
+            took_s = time.monotonic() - begun
+            self.meter.note(requests, took_s, limited=self.limit.has_waited(took_s))
         return CommandAnswer(
             out.decode("utf-8", errors="replace"), err.decode("utf-8", errors="replace"), code
         )

@@ -13,7 +13,7 @@ _CRED_EXPIRE = re.compile(r"\bcred_expire=(\d{1,6})\b")
 FACTS = (
     "SelectType", "SelectTypeParameters", "PriorityType", "PreemptType", "PreemptMode", "JobRequeue", "KillWait",
     "SchedulerType", "SchedulerParameters", "AccountingStorageType", "AccountingStorageTRES", "GresTypes",
-    "MinJobAge", "PrivateData", "SlurmctldHost[0]",
+    "MinJobAge", "PrivateData", "SlurmctldHost[0]", "SlurmctldParameters", "SlurmUser",
 )  # fmt: skip
 """The settings that matter for making room, told by `describe()`."""
 

@@ -22,6 +22,7 @@ from scheduler.adapters.slurm.config import Config
 from scheduler.adapters.slurm.errors import SlurmOutputError
 from scheduler.adapters.slurm.placing import BeginMarks
 from scheduler.adapters.slurm.queue import QueueReader
+from scheduler.adapters.slurm.requests import own_limit
 from scheduler.adapters.slurm.reservations import SlurmReservation
 from scheduler.adapters.slurm.shapes import ClusterShape
 from scheduler.model.nodes import SnapshotNode
@@ -94,6 +95,7 @@ class Reader:
             self._config = self.fresh_config()
             self._config_at = now
             self._units = {}
+            self.runner.limit = own_limit(self._config.facts or {})
         return self._config
 
     def fresh_config(self) -> Config:

@@ -1,4 +1,4 @@
-"""The two questions to squeue: its table of jobs, and the ids of those that wait."""
+"""squeue's table of jobs."""
 
 from scheduler.adapters.slurm import rows
 from scheduler.adapters.slurm.commands import CommandRunner
@@ -13,9 +13,3 @@ def squeue(runner: CommandRunner) -> list[str]:
         return table.records(out)
     except ValueError as error:
         raise SlurmOutputError(str(error)) from error
-
-
-def waiting(runner: CommandRunner) -> frozenset[str]:
-    """Ids of the jobs that wait, in Slurm's own short form. Raises `SlurmUnavailableError`."""
-    out = runner.ask("squeue", "--noheader", "--all", "--local", "--states=PENDING", "--format=%i")
-    return frozenset(out.split())

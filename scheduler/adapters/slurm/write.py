@@ -74,7 +74,9 @@ class Writer:
         Nothing is begun later than twice the time limit of a command from now: a process that stood still after its
         look must not act on it, and the caller's right to act (its lease) has an end.
         """
-        self._until = self.clock() + 2 * self.runner.timeout_s
+        self._until = (
+            self.clock() + 2 * self.runner.timeout_s + self.runner.limit.patience_s(8 * len(actions))
+        )
         outcomes: dict[int, ActionOutcome] = {}
         for numbers in _groups(actions):
             group = {number: actions[number] for number in numbers}

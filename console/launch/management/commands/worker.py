@@ -9,14 +9,10 @@ from typing import Any
 import structlog
 from celery.beat import EmbeddedService
 from celery.signals import worker_ready
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from console.celery import app
-from console.cluster.connect import configured_cluster, connect_anew
 from console.core.installation import is_simulated
-from console.launch.watching import Watcher
-from console.steering.tasks import steer
 
 log = structlog.get_logger(__name__)
 
@@ -44,7 +40,6 @@ class Command(BaseCommand):
         # Ctrl-C reaches the whole group; `run` ends us in order. Celery sets its own answer while it starts.
         worker_ready.connect(lambda **_: signal.signal(signal.SIGINT, signal.SIG_IGN), weak=False)
         timer.start()
-        _watch()
         threading.Thread(target=_end_with, args=(timer,), daemon=True).start()
         worker.start()
         if not timer.is_alive():
@@ -63,13 +58,6 @@ def _make_past() -> None:
         make_week()
     except Exception:
         log.exception("no past could be made up: the demonstration begins without one")
-
-
-def _watch() -> None:
-    """Between the timer's cycles, look out for new jobs; the simulated cluster has nobody who waits for them."""
-    row = configured_cluster()
-    if settings.GIVEWAY_WATCH_S and not is_simulated():
-        Watcher(connect_anew(row), steer.delay, settings.GIVEWAY_WATCH_S).start()
 
 
 def _end_with(timer: threading.Thread) -> None:
