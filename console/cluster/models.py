@@ -24,6 +24,8 @@ class Cluster(models.Model):
     version = models.PositiveBigIntegerField(default=0)
     observed_at = models.DateTimeField(null=True)
     attempted_at = models.DateTimeField(null=True)
+    slowed_at = models.DateTimeField(null=True)
+    """When it made a command wait because it was asked too often (`rl_enable`)."""
     fault = models.TextField(blank=True)
     """Why the last look failed or was partial, in words; empty when all is well."""
     made_up_until = models.DateTimeField(null=True)

@@ -18,6 +18,7 @@ from console.cluster.models import Cluster
 from console.core import clock
 from console.core.files import free_bytes, own_folders
 from console.health.measuring import Measurements, broker_queues, measure
+from console.steering.cadence import read_cadence
 from console.steering.models import OPEN_STATES, CycleMeter
 from console.steering.recording import metering
 
@@ -38,6 +39,7 @@ class _Console(Collector):
         figures = measure()
         yield from _cycles(figures)
         yield from _ages(figures.clusters, figures.meters.values())
+        yield from _cadence(figures.clusters)
         yield from _plans(figures)
         yield from _work(figures)
         yield from _queue(figures)
@@ -102,12 +104,41 @@ def _ages(clusters: Iterable[Cluster], meters: Iterable[CycleMeter]) -> Iterator
     cycles = {(row.name,): _age(now, row.attempted_at) for row in clusters if row.attempted_at}
     looks = {(row.name,): _age(now, row.observed_at) for row in clusters if row.observed_at}
     seen = {(row.name,): int(not row.fault and row.observed_at is not None) for row in clusters}
-    yield _gauge("cycle_age_seconds", "Time since the last cycle.", ["cluster"], cycles)
+    yield _gauge(
+        "cycle_age_seconds", "Time since the last cycle, or since none was due.", ["cluster"], cycles
+    )
     yield _gauge("good_cycle_age_seconds", "Time since a cycle did all its work.", ["cluster"], good)
     yield _gauge(
         "observation_age_seconds", "Time since the cluster was last observed in full.", ["cluster"], looks
     )
     yield _gauge("cluster_observed", "1 if the last cycle observed the cluster in full.", ["cluster"], seen)
+
+
+def _cadence(clusters: Iterable[Cluster]) -> Iterator[Metric]:
+    cadences = {row.name: read_cadence(row) for row in clusters}
+    gaps = {
+        (name, quantile): value
+        for name, each in cadences.items()
+        for quantile, value in (("0.5", each.p50_s), ("0.99", each.p99_s), ("1", each.longest_s))
+    }
+    asked = {(name, kind): n for name, each in cadences.items() for kind, n in each.requests.items()}
+    words = "Time from the beginning of one cycle to that of the next, over the last hour."
+    yield _gauge("cycle_gap_seconds", words, ["cluster", "quantile"], gaps)
+    late = {(name,): each.late_s for name, each in cadences.items()}
+    words = "By how much the latest cycle of the last hour was late, where it was more than three intervals."
+    yield _gauge("cycle_late_seconds", words, ["cluster"], late)
+    yield _gauge("slurm_requests", "Requests to slurmctld in the last minute.", ["cluster", "kind"], asked)
+    budgets = {(name,): each.budget for name, each in cadences.items()}
+    yield _gauge(
+        "slurm_requests_budget", "Requests to slurmctld that a minute may have.", ["cluster"], budgets
+    )
+    shares = {(name,): each.share for name, each in cadences.items()}
+    yield _gauge(
+        "slurmctld_share", "Share of slurmctld's time, over the last ten minutes.", ["cluster"], shares
+    )
+    limited = {(name,): each.limited for name, each in cadences.items()}
+    words = "Commands that slurmctld made wait (rl_enable), over the last ten minutes."
+    yield _gauge("slurm_commands_limited", words, ["cluster"], limited)
 
 
 def _age(now: datetime, then: datetime) -> float:

@@ -21,6 +21,7 @@ CHECKS: dict[str, Any] = {
     "messages": pgettext_lazy("what the doctor looks at", "messages"),
     "partitions": pgettext_lazy("what the doctor looks at", "partitions"),
     "power": pgettext_lazy("what the doctor looks at", "compute power"),
+    "requests": pgettext_lazy("what the doctor looks at", "requests to slurmctld"),
     "rights": pgettext_lazy("what the doctor looks at", "rights"),
     "settings": pgettext_lazy("what the doctor looks at", "settings"),
     "worker": pgettext_lazy("what the doctor looks at", "worker"),

@@ -1,6 +1,6 @@
 """What the probes need to know: whether the database is as the code wants it, and how the worker's cycles end."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -10,6 +10,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from console.cluster.models import Cluster
 from console.core import clock
+from console.steering.cadence import read_cadence
 from console.steering.models import CycleMeter
 from console.steering.streaks import read, what_holds
 
@@ -68,6 +69,8 @@ class Pulse:
     good_age_s: float | None = None
     failure: str = ""
     where: str = ""
+    gaps_s: dict[str, float] = field(default_factory=dict)
+    """Between cycles, over the last hour: `p50`, `p99` and `longest`."""
 
     @property
     def health(self) -> Health:
@@ -98,6 +101,14 @@ def pulse() -> Pulse:
         failure=failing[0].sentence if failing else "",
         where=failing[0].where if failing else "",
         late_after_s=late_after_s(),
+        gaps_s=_gaps_s(row) if row else {},
+    )
+
+
+def _gaps_s(row: Cluster) -> dict[str, float]:
+    cadence = read_cadence(row)
+    return (
+        {"p50": cadence.p50_s, "p99": cadence.p99_s, "longest": cadence.longest_s} if cadence.cycles else {}
     )
 
 

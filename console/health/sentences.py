@@ -134,6 +134,39 @@ SENTENCES: dict[str, str] = {
         "Start a worker: celery -A console worker --queues=celery,steer --concurrency=1"
     ),
     # The worker
+    "doctor.cadence.steady": (
+        "Half of the cycles begin %(n)s s apart or less; the longest gap of the hour was %(most)s s."
+    ),
+    "doctor.cadence.late": "Within the last hour there was no cycle for %(n)s s. Meanwhile ran: %(what)s.",
+    "doctor.cadence.late.unknown": (
+        "Within the last hour there was no cycle for %(n)s s, and its worker ran nothing else: it or its timer was "
+        "away, or the machine stood still."
+    ),
+    "doctor.cadence.late.cure": (
+        "Let a worker of its own serve the queue steer, and nothing else on it; see that the machine is not overloaded."
+    ),
+    "doctor.requests.used": (
+        "%(n)s requests to slurmctld in the last minute (the budget is %(most)s), and %(share)s %% of its time."
+    ),
+    "doctor.requests.stretched": (
+        "Cycles wait for the budget of %(most)s requests a minute: %(n)s of them within ten minutes."
+    ),
+    "doctor.requests.stretched.cure": (
+        "Let jobs ring the bell (docs/job-submit.md), or raise GIVEWAY_SLURM_REQUESTS_PER_MINUTE."
+    ),
+    "doctor.requests.limited": (
+        "slurmctld slows Giveway down: %(n)s commands had to wait within ten minutes. It is asked %(most)s times a "
+        "minute at most."
+    ),
+    "doctor.requests.limited.cure": (
+        "Run the worker as SlurmUser, who is not limited; or raise rl_refill_rate in SlurmctldParameters."
+    ),
+    "doctor.counters.away": "slurmctld's counters cannot be read: %(why)s. The whole queue is read instead.",
+    "doctor.counters.away.cure": "Put sdiag, which is one of Slurm's client commands, on the worker's PATH.",
+    "doctor.bell.rings": "Submissions ring: a new job is noticed at once, without asking.",
+    "doctor.bell.none": (
+        "Submissions do not ring: a new job is noticed by slurmctld's counters, within two seconds."
+    ),
     "doctor.worker.runs": "The last cycle ended %(n)s s ago.",
     "doctor.worker.never": "No cycle has ever run.",
     "doctor.worker.never.cure": "Start the worker and its timer, and look into their logs.",

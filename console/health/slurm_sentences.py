@@ -28,6 +28,17 @@ SENTENCES: dict[str, str] = {
         "Try `scontrol ping` as the worker's account; see SLURM_CONF, munge and the network."
     ),
     "doctor.slurm.answers": "%(name)s answers for cluster %(cluster)s.",
+    "doctor.requests.unlimited": "slurmctld limits no requests of %(who)s.",
+    "doctor.requests.enough": (
+        "slurmctld lets %(who)s ask %(n)s times a minute (rl_enable), %(burst)s at once: the budget is %(most)s."
+    ),
+    "doctor.requests.few": (
+        "slurmctld lets %(who)s ask only %(n)s times a minute (rl_enable), %(burst)s at once: cycles are rarer, and "
+        "plans are carried out more slowly."
+    ),
+    "doctor.requests.few.cure": (
+        "Run the worker as SlurmUser, who is not limited; or raise rl_refill_rate in SlurmctldParameters."
+    ),
     "doctor.rights.who": "%(name)s (SlurmUser is %(user)s)",
     "doctor.rights.granted": "slurmctld lets %(who)s change other people's jobs.",
     "doctor.rights.untold": "slurmctld's answer does not tell what %(who)s may do: %(why)s",

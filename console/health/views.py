@@ -88,6 +88,7 @@ def _told(pulse: selectors.Pulse) -> dict[str, object]:
     return {
         **failed,
         "cycle_age_s": pulse.cycle_age_s,
+        "cycle_gap_s": pulse.gaps_s,
         "cycle": pulse.health.value,
         "good_cycle_age_s": pulse.good_age_s,
         "observation_age_s": pulse.observation_age_s,

@@ -5,6 +5,7 @@ No query: everything has been read.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
+from datetime import timedelta
 
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -28,6 +29,8 @@ from console.steering.operations.pausing import EVERYWHERE
 from console.steering.operations.standing import SteeringNotices
 
 Mine = Callable[[str], bool]
+SLOWED = timedelta(minutes=10)
+"""So long it is said that slurmctld has made a command wait."""
 """Whether a person may act on a partition; the empty one is all of them."""
 LARGE = 0.5
 """A larger share of jobs without a level is worth a look..."""
@@ -65,6 +68,10 @@ def failing(notices: SteeringNotices, cluster: Cluster, mine: Mine) -> Iterator[
     if last is not None and (clock.now() - last).total_seconds() > late_after_s():
         said = _("The worker is late or does not run: no cycle since then, and nothing is decided.")
         yield Need(NeedKind.CYCLE, said, last, "", reverse("setup-cluster"))
+    slowed = cluster.slowed_at
+    if slowed is not None and clock.now() - slowed < SLOWED:
+        text = _("slurmctld lets Giveway ask only a few times a minute: cycles and plans take longer.")
+        yield Need(NeedKind.CYCLE, text, slowed, "", reverse("setup-cluster"))
     if cluster.fault:
         text = _("The cluster could not be read in full; nothing is decided until it can.")
         said = f"{text} {resay(cluster.fault)}"

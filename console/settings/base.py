@@ -271,8 +271,9 @@ GIVEWAY_CYCLE_S = number("GIVEWAY_CYCLE_S", 1.0, 0.2)
 # At least so many seconds between two glances at slurmctld's counters (0: none, the timer alone). See
 # console/steering/pace.py.
 GIVEWAY_WATCH_S = number("GIVEWAY_WATCH_S", 0.25, 0)
-# So many requests to slurmctld in a minute; where it limits this account (rl_enable), no more than that.
-GIVEWAY_SLURM_REQUESTS_PER_MINUTE = number("GIVEWAY_SLURM_REQUESTS_PER_MINUTE", 120, 1)
+# So many requests to slurmctld in a minute, on average over five; where it limits this account (rl_enable), no more
+# than that.
+GIVEWAY_SLURM_REQUESTS_PER_MINUTE = number("GIVEWAY_SLURM_REQUESTS_PER_MINUTE", 240, 1)
 # How long a job takes at least to start again on more nodes, which it must gain (docs/methods/elastic.md).
 GIVEWAY_RESTART_S = number("GIVEWAY_RESTART_S", 60, 0)
 GIVEWAY_SLURM_TIMEOUT_S = number("GIVEWAY_SLURM_TIMEOUT_S", 30, 1)

@@ -11,9 +11,10 @@ run as soon as one is due:
 4. A bounded time is over: what no counter tells, and all that comes by time alone. Where neither bell nor counters can
    be had, this is all there is, and it is shorter then.
 
-What is asked stays within a budget of requests a minute, and within `SHARE` of slurmctld's time; both are counted over
-the last minute, of all processes together, in the database. Cycles come later where they are used up. An order that has
-begun is carried out whole.
+What is asked stays within a budget of requests a minute, and within `SHARE` of slurmctld's time. Both are counted over
+the last `WINDOW` minutes, of all processes together, in the database: one minute in which much happens delays nobody.
+What slurmctld itself allows this account (`rl_enable`) is counted over one. Cycles come later where any is used up. An
+order that has begun is carried out whole.
 """
 
 import time
@@ -25,11 +26,13 @@ from pathlib import Path
 import structlog
 from django.conf import settings
 from django.db import transaction
+from django.db.models import F
 
 from console.audit.models import SYSTEM_ACTOR, AuditEntry, AuditHead
 from console.cluster.connect import allowed_requests, connect, take_requests
 from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
+from console.steering.cadence import allowed_budget
 from console.steering.cycle import run_cycle
 from console.steering.cycle_report import Report
 from console.steering.models import BEGUN_STATES, CyclePace, Plan, SteeringMinute
@@ -44,6 +47,8 @@ WAITING_S = 10.0
 """The same while jobs wait: some of them come of age, or their project becomes more urgent, by time alone."""
 GLANCE_S, GLANCE_WITH_BELL_S, GLANCE_EMPTY_S = 1.5, 5.0, 15.0
 """Between two glances: without a bell, with one, and with one while there are no jobs at all."""
+CHANGED_S = 3.0
+"""From one cycle to the next where something has moved, but nobody has come."""
 BUSY_S = 10.0
 """So long after something has moved glances come every GIVEWAY_WATCH_S: where one comes, more come."""
 UNREACHABLE_S = 2.0
@@ -83,6 +88,7 @@ EDGES = (
 )
 """Of gaps, seconds; what is longer stands under the last one."""
 MINUTE = timedelta(minutes=1)
+WINDOW = 5
 LOOK = {"nodes": 1, "partitions": 3, "reservations": 1, "queue": 1}
 """What a look asks, as long as none was counted."""
 
@@ -188,7 +194,7 @@ class Pacer:
         row.urgent, row.waiting = self._is_under_way(report), self._has_jobs()
         row.look = dict(use.requests) or row.look
         row.limit_burst, row.limit_per_minute = allowed_requests(self.cluster)
-        row.budget, row.stretched = _budget(row.limit_per_minute), False
+        row.budget, row.stretched = allowed_budget(row.limit_per_minute), False
         row.save()
         _add(self.cluster, STEERING, _joined(take_before, use), row.answer_s)
         if not report.fault and before is not None and due is not None:
@@ -240,10 +246,18 @@ class Pacer:
             wanted = GLANCE_WITH_BELL_S if row.waiting else GLANCE_EMPTY_S
         else:
             wanted = GLANCE_S
-        budget = _budget(row.limit_per_minute)
-        if _used(self.cluster, now).requests + 1 > GLANCES * budget:
-            wanted = max(wanted, 60.0 / ((1 - UNHURRIED) * budget))
+        if any(used.requests + 1 > GLANCES * most for used, most in self._budgets(now)):
+            wanted = max(wanted, 60.0 / ((1 - UNHURRIED) * allowed_budget(row.limit_per_minute)))
         return max(least, wanted)
+
+    def _budgets(self, now: datetime) -> list[tuple["_Used", float]]:
+        """What was used, and what may be: of our own budget, and of slurmctld's."""
+        found = [
+            (_used(self.cluster, now, WINDOW), WINDOW * float(settings.GIVEWAY_SLURM_REQUESTS_PER_MINUTE))
+        ]
+        if self.row.limit_per_minute:
+            found.append((_used(self.cluster, now, 1), self.row.limit_per_minute))
+        return found
 
     def _rings(self, now: datetime) -> bool:
         """Whether the bell has rung, and the counters have told nothing of it yet."""
@@ -251,9 +265,7 @@ class Pacer:
         return rung is not None and timedelta(0) <= now - rung < timedelta(seconds=RINGING_S)
 
     def _hears(self) -> bool:
-        """Whether submissions ring: the last one that was seen did."""
-        heard, missed = self.row.bell_heard_at, self.row.bell_missed_at
-        return self._bell is not None and heard is not None and (missed is None or heard > missed)
+        return self._bell is not None and self.row.rings
 
     def _rung_at(self) -> int:
         try:
@@ -290,7 +302,7 @@ class Pacer:
         """What has moved says when the next cycle is due. The fields that it has changed."""
         row = self.row
         if seen.submitted == submitted_before:
-            spacing = timedelta(seconds=max(float(settings.GIVEWAY_CYCLE_S), self._look_s() * 2 / SHARE))
+            spacing = timedelta(seconds=max(CHANGED_S, self._look_s() * 2 / SHARE))
             self._want(max(now, (row.begun_at or now) + spacing), urgent=False)
             return []
         self._want(now, urgent=True)
@@ -332,18 +344,15 @@ class Pacer:
         return _answer_s(self.row.look or LOOK, {}, self.row.answer_s)
 
     def _may_look(self, now: datetime) -> bool:
-        """Whether a look fits into what is left of the last minute, or is due by the time that has passed."""
-        row, used = self.row, _used(self.cluster, now)
-        part = 1.0 if row.urgent else UNHURRIED
+        """Whether a look fits into what is left of the budgets, or is due by the time that has passed."""
+        row, part = self.row, 1.0 if self.row.urgent else UNHURRIED
         since_s = (now - row.begun_at).total_seconds() if row.begun_at else 60.0
-        shares = (
-            (used.requests, sum((row.look or LOOK).values()), _budget(row.limit_per_minute)),
-            (used.answer_s, self._look_s(), SHARE * 60.0),
-        )
-        return all(
-            used_up + cost <= part * most or since_s >= 60.0 * max(1.0, cost / (UNHURRIED * most))
-            for used_up, cost, most in shares
-        )
+        cost, cost_s = sum((row.look or LOOK).values()), self._look_s()
+        budgets = self._budgets(now)
+        if budgets[0][0].answer_s + cost_s > part * SHARE * 60.0 * WINDOW and since_s < cost_s / SHARE:
+            return False
+        spaced = since_s >= 60.0 * max(1.0, cost / (UNHURRIED * allowed_budget(row.limit_per_minute)))
+        return spaced or all(used.requests + cost <= part * most for used, most in budgets)
 
     def _until_next(self, now: datetime) -> float:
         """Seconds until a glance or a cycle is due."""
@@ -395,19 +404,14 @@ class _Used:
     answer_s: float
 
 
-def _budget(per_minute: float) -> int:
-    """Requests a minute: what is set, and no more than slurmctld allows."""
-    most = int(settings.GIVEWAY_SLURM_REQUESTS_PER_MINUTE)
-    return max(1, min(most, int(per_minute)) if per_minute else most)
-
-
-def _used(cluster: Cluster, now: datetime) -> _Used:
-    """What was asked within the last minute, of which the part in the calendar minute before counts by its share."""
+def _used(cluster: Cluster, now: datetime, minutes: int) -> _Used:
+    """What was asked within the last minutes; of the calendar minute that has begun before them counts a part."""
     minute, part = divmod(now.timestamp(), 60.0)
-    rows = SteeringMinute.objects.filter(cluster=cluster, minute__in=(int(minute), int(minute) - 1))
+    first = int(minute) - minutes
+    rows = SteeringMinute.objects.filter(cluster=cluster, minute__gte=first, minute__lte=int(minute))
     requests = answer_s = 0.0
     for row in rows.only("minute", "requests", "answer_s"):
-        weight = 1.0 if row.minute == int(minute) else 1.0 - part / 60.0
+        weight = 1.0 if row.minute > first else 1.0 - part / 60.0
         requests += weight * sum(row.requests.values())
         answer_s += weight * row.answer_s
     return _Used(requests, answer_s)
@@ -446,80 +450,6 @@ def _add(cluster: Cluster, source: str, use: RequestUse, answer_s: Mapping[str, 
         row.requests[kind] = row.requests.get(kind, 0) + number
     row.answer_s = round(row.answer_s + _answer_s(use.requests, use.took_s, answer_s), 6)
     row.limited += use.limited
+    if use.limited:
+        Cluster.objects.filter(pk=cluster.pk).update(slowed_at=clock.now(), version=F("version") + 1)
     row.save(update_fields=["requests", "answer_s", "limited"])
-
-
-# --- For pages, metrics, the doctor ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Cadence:
-    """The last hour's cycles and requests. Seconds; `p50_s` and `p99_s` are the edges that so many gaps stayed below.
-
-    `late_s`: how much the latest cycle was beyond three times of what was wanted; `instead`: what ran meanwhile.
-    `requests`: of the last whole minute, by kind; `share`: of slurmctld's time over the last ten minutes.
-    """
-
-    cycles: int = 0
-    p50_s: float = 0.0
-    p99_s: float = 0.0
-    longest_s: float = 0.0
-    late_s: float = 0.0
-    instead: tuple[tuple[str, float], ...] = ()
-    requests: Mapping[str, int] = field(default_factory=dict)
-    share: float = 0.0
-    limited: int = 0
-    stretched: int = 0
-    budget: int = 0
-    pace: CyclePace | None = None
-
-    @property
-    def asked(self) -> int:
-        """Requests in the last whole minute."""
-        return sum(self.requests.values())
-
-
-def read_cadence(cluster: Cluster) -> Cadence:
-    """How the cycles came within the last hour. Two queries."""
-    now = int(clock.now().timestamp() // 60)
-    rows = list(SteeringMinute.objects.filter(cluster=cluster, minute__gt=now - 60, minute__lte=now))
-    pace = CyclePace.objects.filter(cluster=cluster).first()
-    gaps: dict[float, int] = {}
-    for row in rows:
-        for edge, number in row.gaps.items():
-            gaps[float(edge)] = gaps.get(float(edge), 0) + number
-    requests: dict[str, int] = {}
-    for row in rows:
-        if row.minute == now - 1:
-            for kind, number in row.requests.items():
-                requests[kind] = requests.get(kind, 0) + number
-    latest = max(rows, key=lambda row: row.late_s, default=None)
-    recent = [row for row in rows if now - 10 <= row.minute < now]
-    return Cadence(
-        cycles=sum(gaps.values()),
-        p50_s=_quantile(gaps, 0.5),
-        p99_s=_quantile(gaps, 0.99),
-        longest_s=max((row.longest_s for row in rows), default=0.0),
-        late_s=latest.late_s if latest else 0.0,
-        instead=tuple((str(name), float(s)) for name, s in latest.instead) if latest else (),
-        requests=requests,
-        share=sum(row.answer_s for row in recent) / 600.0,
-        limited=sum(row.limited for row in recent),
-        stretched=sum(row.stretched for row in recent),
-        budget=pace.budget if pace and pace.budget else _budget(0.0),
-        pace=pace,
-    )
-
-
-def _quantile(gaps: Mapping[float, int], part: float) -> float:
-    left = part * sum(gaps.values())
-    for edge in sorted(gaps):
-        left -= gaps[edge]
-        if left <= 0:
-            return edge
-    return 0.0
-
-
-def forget_old_minutes(older_than: timedelta) -> None:
-    """Delete what is told of minutes so long ago."""
-    SteeringMinute.objects.filter(minute__lt=int((clock.now() - older_than).timestamp() // 60)).delete()

@@ -11,8 +11,9 @@ from django.conf import settings
 from console.accounts.sessions import forget_ended_sessions
 from console.cluster.connect import configured_cluster
 from console.cluster.services import forget_ended_jobs
+from console.steering.cadence import forget_old_minutes
 from console.steering.housekeeping import forget_old_cycles
-from console.steering.pace import OTHERS, count_requests, forget_old_minutes, note_other_task, steer_for
+from console.steering.pace import OTHERS, count_requests, note_other_task, steer_for
 
 CYCLE_LIMIT_S = 1800
 """Where slurmctld lets us ask a few times a minute only, an order for many jobs takes long (`rl_enable`)."""

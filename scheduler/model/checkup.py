@@ -14,6 +14,7 @@ class Checkup:
     `words`: slurmctld's whole configuration, names and values as scontrol prints them. `partitions`: of each one its
     fields. `skew_s`: slurmctld's clock minus ours, in whole seconds. `operator`: whether slurmctld lets this account
     change other people's jobs; `refusal`: what it said if not, or why nobody knows.
+    `burst`, `per_minute`: how often slurmctld lets this account ask, at once and in a minute; 0: as often as it likes.
     `resizing`: in which ways it gives jobs fewer nodes. `kept`: the nodes that are kept
     under Giveway's name. `fault`: why slurmctld could not be asked at all.
     """
@@ -28,4 +29,6 @@ class Checkup:
     operator: bool | None = None
     refusal: str = ""
     resizing: frozenset[Resizing] = frozenset()
+    burst: int = 0
+    per_minute: float = 0.0
     kept: tuple[KeptNodes, ...] = ()

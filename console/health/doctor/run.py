@@ -27,6 +27,7 @@ from scheduler.model.policy import Enforcement, PartitionPolicy
 
 NEED_DATABASE: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
     ("worker", work.check_worker),
+    ("worker", work.check_cadence),
     (forecasting.NAME, forecasting.check_forecasts),
     (power.NAME, power.check_power),
     ("incidents", work.check_incidents),
@@ -89,6 +90,7 @@ def _slurm(database_alive: bool) -> Iterator[Finding]:
         slurm.check_answers,
         slurm.check_tried,
         slurm.check_rights,
+        slurm.check_rate_limit,
         slurm.check_clock,
         slurm.check_resizing,
     ):

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Collection, Iterator
 
+from django.conf import settings
+
 from console.health.doctor.findings import Finding, counted, fail, ok, warn
 from scheduler.model.checkup import Checkup
 from scheduler.model.observation import Resizing
@@ -74,6 +76,21 @@ def check_rights(slurm: Checkup) -> Iterator[Finding]:
     hidden = {word.strip() for word in slurm.words.get("PrivateData", "").lower().split(",")}
     if "jobs" in hidden and not slurm.operator:
         yield fail("rights", "doctor.rights.hidden")
+
+
+def check_rate_limit(slurm: Checkup) -> Iterator[Finding]:
+    """What `rl_enable` means for this account. root and SlurmUser are never limited."""
+    if not slurm.words:
+        return
+    if slurm.per_minute:
+        budget = int(settings.GIVEWAY_SLURM_REQUESTS_PER_MINUTE)
+        code = "doctor.requests.few" if slurm.per_minute < budget else "doctor.requests.enough"
+        find = warn if slurm.per_minute < budget else ok
+        yield find(
+            "requests", code, n=round(slurm.per_minute), burst=slurm.burst, who=slurm.account, most=budget
+        )
+    else:
+        yield ok("requests", "doctor.requests.unlimited", who=slurm.account)
 
 
 def check_clock(slurm: Checkup) -> Iterator[Finding]:

@@ -11,11 +11,13 @@ from console.audit.anchors import anchor_file
 from console.audit.checks import chain_state
 from console.audit.models import AuditEntry, AuditHead
 from console.audit.witnesses import witnesses
+from console.cluster.models import Cluster
 from console.core import clock
 from console.core.installation import is_production
 from console.health.doctor.findings import Finding, counted, fail, moment, ok, warn
 from console.health.measuring import BROKER_S, QUEUES
 from console.health.selectors import Health, pulse
+from console.steering.cadence import read_cadence
 from console.steering.models import Incident
 from console.steering.recording.submit_rules import fault_of_rules, rules_path
 from scheduler.model.sentence import Listed, told
@@ -79,6 +81,35 @@ def check_worker() -> Iterator[Finding]:
         yield fail("worker", "doctor.worker.failed", why=told(now.failure))
     if now.fault and now.cycle_age_s is not None:
         yield fail("worker", "doctor.worker.blind", why=told(now.fault))
+
+
+def check_cadence() -> Iterator[Finding]:
+    """How far apart the cycles of the last hour were, what slurmctld was asked, and how new jobs are noticed."""
+    row = Cluster.objects.filter(name=settings.GIVEWAY_CLUSTER_NAME).first()
+    if row is None:
+        return
+    now = read_cadence(row)
+    if now.late_s:
+        what = Listed([f"{name} ({seconds:.1f} s)" for name, seconds in now.instead])
+        code = "doctor.cadence.late" if now.instead else "doctor.cadence.late.unknown"
+        yield warn("worker", code, n=round(now.longest_s), what=what)
+    elif now.cycles:
+        yield ok("worker", "doctor.cadence.steady", n=f"{now.p50_s:g}", most=f"{now.longest_s:.1f}")
+    if row.is_simulated or now.pace is None:
+        return
+    share = f"{100 * now.share:.2f}"
+    if now.limited:
+        yield warn("requests", "doctor.requests.limited", n=now.limited, most=now.budget)
+    elif now.stretched:
+        yield warn("requests", "doctor.requests.stretched", n=now.stretched, most=now.budget)
+    else:
+        yield ok("requests", "doctor.requests.used", n=now.asked, most=now.budget, share=share)
+    if now.pace.fault:
+        yield warn("requests", "doctor.counters.away", why=told(now.pace.fault))
+    elif now.rings:
+        yield ok("requests", "doctor.bell.rings")
+    else:
+        yield ok("requests", "doctor.bell.none")
 
 
 def check_incidents() -> Iterator[Finding]:

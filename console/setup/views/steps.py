@@ -21,6 +21,7 @@ from console.setup.forms import InviteForm, WithdrawForm
 from console.setup.inviting import Guest, SpentError, invite, withdraw
 from console.setup.mailing import mail
 from console.setup.signing_in import groups, ways
+from console.steering.cadence import read_cadence
 
 
 def step_context(request: HttpRequest, step: str = "") -> dict[str, Any]:
@@ -59,7 +60,8 @@ def cluster(request: HttpRequest) -> HttpResponse:
     found = selectors.examination(context["cluster"])
     levels = {"FAIL": 0, "WARN": 1, "OK": 2}
     findings = sorted(found.told if found else [], key=lambda each: levels[each["level"]])
-    return render(request, "setup/cluster.html", context | {"examination": found, "findings": findings})
+    context |= {"examination": found, "findings": findings, "cadence": read_cadence(context["cluster"])}
+    return render(request, "setup/cluster.html", context)
 
 
 @require_safe

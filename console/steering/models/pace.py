@@ -44,6 +44,12 @@ class CyclePace(models.Model):
     def __str__(self) -> str:
         return f"pace of {self.cluster}"
 
+    @property
+    def rings(self) -> bool:
+        """Whether submissions ring: the last one that was seen did."""
+        heard, missed = self.bell_heard_at, self.bell_missed_at
+        return heard is not None and (missed is None or heard > missed)
+
 
 class SteeringMinute(models.Model):
     """What came of a minute: how far apart cycles began, and what was asked of the cluster.

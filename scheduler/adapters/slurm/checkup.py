@@ -23,6 +23,7 @@ from scheduler.adapters.slurm.errors import (
     shortened,
 )
 from scheduler.adapters.slurm.nodes import records
+from scheduler.adapters.slurm.requests import own_limit
 from scheduler.model.checkup import Checkup
 from scheduler.model.observation import KeptNodes
 
@@ -76,7 +77,16 @@ def _configuration(runner: CommandRunner, found: Checkup) -> Checkup:
         config = configs.decode(out, asked, taken)
     except ValueError as error:
         raise SlurmUnavailableError(f"scontrol's configuration does not decode: {error}") from error
-    return replace(found, words=configs.words_of(out), skew_s=config.skew_s, resizing=resizing.ways(config))
+    limit = own_limit(config.facts or {})
+    runner.limit = limit
+    return replace(
+        found,
+        words=configs.words_of(out),
+        skew_s=config.skew_s,
+        resizing=resizing.ways(config),
+        burst=limit.burst,
+        per_minute=limit.per_minute,
+    )
 
 
 def _partitions(runner: CommandRunner) -> dict[str, dict[str, str]]:
