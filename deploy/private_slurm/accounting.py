@@ -38,10 +38,12 @@ PASSWORD = "loopback"  # noqa: S105
 @dataclass(frozen=True)
 class Accounting:
     """What is kept of whom: one account `all` for all users, `qos` with their settings, and `enforce`
-    (AccountingStorageEnforce). An option of a QOS may name another one."""
+    (AccountingStorageEnforce). An option of a QOS may name another one. `operators` are the users who are to have
+    AdminLevel=Operator."""
 
     qos: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     enforce: str = ""
+    operators: Sequence[str] = ()
 
     def commands(self, cluster: str, users: Sequence[str]) -> list[tuple[str, ...]]:
         """What sacctmgr is told before slurmctld starts; all users may use all QOS."""
@@ -51,9 +53,8 @@ class Accounting:
         for name, options in self.qos.items():
             told.append(("modify", "qos", name, "set", *(f"{key}={value}" for key, value in options.items())))
         names = ",".join(["normal", *self.qos])
-        return told + [
-            ("add", "user", user, f"Account={ACCOUNT}", f"QOS={names}") for user in [*users, "root"]
-        ]
+        told += [("add", "user", user, f"Account={ACCOUNT}", f"QOS={names}") for user in [*users, "root"]]
+        return told + [("modify", "user", user, "set", "AdminLevel=Operator") for user in self.operators]
 
 
 def unavailable_reason(release: Release | None) -> str | None:

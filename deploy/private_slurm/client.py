@@ -1,6 +1,8 @@
 """Using a private Slurm: run its commands as any user, submit, wait, clear, fill."""
 
 import os
+import shlex
+import shutil
 import subprocess
 import time
 from abc import ABC, abstractmethod
@@ -9,7 +11,7 @@ from pathlib import Path
 
 from deploy.private_slurm import host
 from deploy.private_slurm.errors import PrivateSlurmError
-from deploy.private_slurm.releases import Release
+from deploy.private_slurm.releases import COMMANDS, Release
 from deploy.private_slurm.users import GROUP
 
 COMMAND_S = 180.0
@@ -92,6 +94,23 @@ class Client(ABC):
             said = (done.stderr or done.stdout).strip()
             raise PrivateSlurmError(f"{' '.join(argv)} failed with status {done.returncode}: {said}")
         return done
+
+    def make_commands(self, folder: Path, user: str) -> dict[str, str]:
+        """Makes a folder of Slurm's commands that run really as `user`, whoever calls them; returns the environment
+        in which they are found first.
+
+        For a process that needs root to start, and whose commands are to have another account's rights. Each takes
+        the place of the caller's child, so that a signal to that reaches it.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        path = self.env.get("PATH") or host.search_path()
+        for name in COMMANDS:
+            if program := shutil.which(name, path=path):
+                change = ["setpriv", f"--reuid={user}", f"--regid={GROUP}", "--init-groups", "--", program]
+                command = folder / name
+                command.write_text(f'#!/bin/sh\nexec {shlex.join(change)} "$@"\n')
+                command.chmod(0o755)
+        return {**self.env, "PATH": os.pathsep.join([str(folder), path])}
 
     def submit(self, user: str, *sbatch_args: str, script: str = SLEEP) -> int:
         """Submits a batch job as `user`, by default one that sleeps for a day; returns its id."""

@@ -31,6 +31,10 @@ PLACE = "GIVEWAY_SLURM_RELEASES"
 DEFAULT_PLACE = Path("/var/cache/giveway/slurm")
 """Where releases are kept: not below anybody's home, because ordinary users run their programs."""
 PACKAGES = "slurmctld,slurmd,slurm-client,munge,slurmdbd,slurm-wlm-mysql-plugin"
+COMMANDS = (
+    "sacct", "sacctmgr", "salloc", "sbatch", "scancel", "scontrol", "sdiag", "sinfo", "squeue", "srun",
+)  # fmt: skip
+"""The users' commands that are made to run."""
 DAEMONS = ("slurmctld", "slurmd", "slurmstepd")
 ACCOUNTING = "slurmdbd"
 """Debian gives this daemon its plain name. A release that was unpacked before it was wanted has none."""
@@ -191,19 +195,7 @@ def _patch(release: Release) -> None:
 
 
 def _programs(release: Release) -> Iterator[Path]:
-    names = (
-        "sacct",
-        "sacctmgr",
-        "salloc",
-        "sbatch",
-        "scancel",
-        "scontrol",
-        "sdiag",
-        "sinfo",
-        "squeue",
-        "srun",
-    )
-    for name in names:
+    for name in COMMANDS:
         yield release.programs / name
     yield release.daemon(ACCOUNTING)
     for name in DAEMONS:

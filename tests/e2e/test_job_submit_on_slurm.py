@@ -13,7 +13,7 @@ from console.partitions.services import ensure_partition
 from deploy.private_slurm import PrivateSlurm
 from tests.e2e.slurm_driver import Driver, attached
 from tests.plugins.private_slurm import new_root
-from tests.steering.submit_script import SCRIPT
+from tests.steering.submit_script import RING, SCRIPT, hang_bell, has_rung, silence
 
 pytestmark = [
     pytest.mark.slurm,
@@ -27,12 +27,17 @@ NAP = "#!/bin/sh\nsleep 600\n"
 
 
 @pytest.fixture(scope="module")
-def slurm(slurm_release: str) -> Iterator[PrivateSlurm]:
-    """One node, with the script installed as docs/job-submit.md says."""
-    with PrivateSlurm(
-        new_root(), nodes=2, job_submit=SCRIPT, version=slurm_release, remove_root=True
-    ) as running:
-        yield running
+def slurm(slurm_release: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrivateSlurm]:
+    """Two nodes, with both scripts installed as docs/job-submit.md says."""
+    ring = tmp_path_factory.mktemp("etc") / "giveway-ring"
+    slurm = PrivateSlurm(
+        new_root(), nodes=2, job_submit=SCRIPT, version=slurm_release, remove_root=True,
+        options={"EpilogSlurmctld": str(ring)},
+    )  # fmt: skip
+    ring.write_text(RING.read_text().replace("/var/lib/giveway/submit-rules", str(slurm.submit_rules)))
+    ring.chmod(0o755)
+    with slurm:
+        yield slurm
 
 
 @pytest.fixture
@@ -42,6 +47,7 @@ def driver(
     """A console attached to it, which writes the rules."""
     slurm.clear()
     remove(slurm.submit_rules)
+    Path(f"{slurm.submit_rules}.bell").unlink(missing_ok=True)
     settings.GIVEWAY_SUBMIT_RULES = str(slurm.submit_rules)
     with attached(slurm, settings, monkeypatch) as driver:
         yield driver
@@ -234,6 +240,52 @@ def test_a_new_script_is_loaded_at_once_and_a_broken_one_not_at_all(driver: Driv
     finally:
         time.sleep(1.1)
         installed.write_text(text)
+
+
+def test_the_bell_rings_at_a_submission_and_a_change_and_the_job_is_there(driver: Driver) -> None:
+    driver.policy("x", **REFUSING)
+    driver.steer()
+    bell = hang_bell(driver.slurm.submit_rules)
+    assert sbatch(driver, "ann", "p0_a", "-p", "x").returncode == 1
+    assert not has_rung(bell)
+    job = sbatch(driver, "ann", "fine", "-p", "x", "--hold").stdout.strip()
+    assert has_rung(bell)
+    assert job in driver.slurm.states()
+    for words in (
+        ("update", f"JobId={job}", "Comment=x"),
+        ("update", f"JobId={job}", "TimeLimit=5"),
+        ("hold", job),
+        ("release", job),
+    ):
+        silence(bell)
+        driver.slurm.run(["scontrol", *words], "ann")
+        assert has_rung(bell), words
+
+
+def test_the_bell_rings_when_a_run_ends_whoever_ends_it(driver: Driver) -> None:
+    bell = hang_bell(driver.slurm.submit_rules)
+    let_go = driver.slurm.work / "ann" / "let-go"
+    let_go.unlink(missing_ok=True)
+    waits = "#!/bin/sh\nwhile [ ! -e let-go ]; do sleep 0.1; done\n"
+    for name, end in (
+        ("cancelled", lambda job: driver.slurm.run(["scancel", job])),
+        ("requeued", lambda job: driver.slurm.run(["scontrol", "requeuehold", job])),
+        ("done", lambda _: let_go.touch()),
+    ):
+        job = driver.running("ann", name, "-p", "x", "-n", "1", "--mem=10", script=waits)
+        silence(bell)
+        end(job)
+        driver.slurm.wait_until(lambda: has_rung(bell), f"the bell to ring when a job is {name}")
+
+
+def test_without_a_bell_nobody_is_told_anything(driver: Driver) -> None:
+    driver.policy("x", **REFUSING)
+    driver.steer()
+    before = log(driver).count("giveway")
+    said = sbatch(driver, "ann", "fine", "-p", "x")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert log(driver).count("giveway") == before
+    assert not Path(f"{driver.slurm.submit_rules}.bell").exists()
 
 
 TYPES = [{"pattern": "TRAIN*", "cpus": 2, "gpus": 1, "memory_mb": 50, "time_s": 600}]

@@ -14,13 +14,23 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from deploy.private_slurm import Accounting, PrivateSlurm, PrivateSlurmError, accounting, releases
+from deploy.private_slurm.cluster import DEFAULT_USERS
 
 EVERY = (releases.SYSTEM, *releases.SUITES)
 """The releases that a test marked `every_release` runs on."""
+
+
+OPERATOR = "oper"
+LIMITS = {
+    "30, 2 a second": "rl_enable,rl_bucket_size=30,rl_refill_rate=2",
+    "40, 4 a minute": "rl_enable,rl_bucket_size=40,rl_refill_rate=4,rl_refill_period=60",
+}
+"""SlurmctldParameters by how many requests an account may send at once, and how many come back; 22.05 has no limits."""
 
 
 def new_root() -> Path:
@@ -65,6 +75,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marked = metafunc.definition.get_closest_marker("every_release") is not None
     if marked and "slurm_release" in metafunc.fixturenames:
         metafunc.parametrize("slurm_release", EVERY, indirect=True, scope="session")
+
+
+def operated_slurm(root: Path, release: str, parameters: str = "", **more: Any) -> PrivateSlurm:
+    """One that is to be started, with an account OPERATOR that has AdminLevel=Operator and is neither root nor
+    SlurmUser, as the README advises for Giveway's. `parameters`: SlurmctldParameters, such as one of `LIMITS`."""
+    need_accounting(release)
+    options = {"SlurmctldParameters": parameters} if parameters else {}
+    return PrivateSlurm(
+        root, version=release, users=(*DEFAULT_USERS, OPERATOR), accounts=Accounting(operators=(OPERATOR,)),
+        **{**more, "options": {**options, **more.get("options", {})}},
+    )  # fmt: skip
 
 
 @pytest.fixture

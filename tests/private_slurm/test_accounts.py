@@ -1,5 +1,8 @@
 """A private Slurm with a slurmdbd: on loopback, thrown away with the next start, and gone with the rest."""
 
+import os
+import pwd
+import subprocess
 from math import inf
 from pathlib import Path
 from unittest.mock import Mock
@@ -7,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 from deploy.private_slurm import Accounting, PrivateSlurm, PrivateSlurmError, accounting, host, releases
-from tests.plugins.private_slurm import need_accounting
+from tests.plugins.private_slurm import OPERATOR, need_accounting, operated_slurm
 from tests.private_slurm import processes
 
 QOS = {"low": {"Priority": "1"}, "high": {"Priority": "9", "Preempt": "low"}}
@@ -47,6 +50,35 @@ def test_it_leaves_the_temporary_tables_of_another_database_alone(
 
     with PrivateSlurm(slurm_root, nodes=1, accounts=Accounting()):
         assert theirs.exists()
+
+
+@pytest.mark.slurm
+@pytest.mark.every_release
+def test_an_operator_steers_the_jobs_of_others_and_is_limited(slurm_root: Path, slurm_release: str) -> None:
+    one_in_two_seconds = "rl_enable,rl_bucket_size=1,rl_refill_rate=1,rl_refill_period=2"
+    slurm = operated_slurm(slurm_root / "slurm", slurm_release, one_in_two_seconds, nodes=1, gpus=0)
+    with slurm:
+        jobs = [str(slurm.submit("ann", "-n1", "--mem=10")) for _ in range(3)]
+        for job in jobs:
+            slurm.wait_for_state(job, "RUNNING")
+        theirs = slurm.run(["scontrol", "requeuehold", jobs[0]], "bob", check=False)
+        assert "Access/permission denied" in theirs.stderr
+
+        slurm.run(["runuser", "-u", OPERATOR, "--", "scontrol", "requeuehold", ",".join(jobs)])
+        for job in jobs:
+            slurm.wait_for_state(job, "PENDING")
+        limited = f"RPC rate limit exceeded by uid {pwd.getpwnam(OPERATOR).pw_uid}"
+        has_limits = slurm_release in releases.SUITES  # 22.05 has none
+        assert (limited in (slurm.logs / "slurmctld.log").read_text()) == has_limits
+        assert slurm.squeue("%r") == ["job requeued in held state"] * 3
+
+        env = {**os.environ, **slurm.make_commands(slurm_root / "commands", OPERATOR)}
+        sbatch = ["sbatch", "--parsable", "--hold", "--chdir=/", "-n1", "--mem=10", "--wrap=true"]
+        job = subprocess.run(sbatch, env=env, capture_output=True, text=True, check=True).stdout.strip()
+        assert slurm.squeue("%u", "-j", job) == [OPERATOR]
+        drain = ["scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=x"]
+        refused = subprocess.run(drain, env=env, capture_output=True, text=True, check=False)
+        assert "Invalid user id" in refused.stderr, "that takes an administrator"
 
 
 def _addresses(port: int) -> set[str]:

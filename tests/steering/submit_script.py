@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote
 import pytest
 
 SCRIPT = Path(__file__).parents[2] / "deploy" / "slurm" / "job_submit.lua"
+RING = SCRIPT.with_name("ring")
 DRIVER = """
 local reply = {}
 local function say(kind, text)
@@ -52,6 +53,24 @@ end
 """
 ANSWER_S = 60.0
 SUCCESS, DENIED, OVER_QUOTA = 0, 2002, 2050
+
+
+def hang_bell(rules: Path) -> Path:
+    """The bell beside these rules, as Giveway makes it, never rung so far."""
+    bell = Path(f"{rules}.bell")
+    bell.write_text("1\n")
+    bell.chmod(0o666)
+    silence(bell)
+    return bell
+
+
+def silence(bell: Path) -> None:
+    os.utime(bell, ns=(0, 0))
+
+
+def has_rung(bell: Path) -> bool:
+    """Whether it has since it was silenced."""
+    return bell.stat().st_mtime_ns > 0
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,10 @@
 """slurmctld's script: what it refuses, what it tells, and that whatever is wrong lets everything through."""
 
+import os
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,7 +16,18 @@ from console.steering.recording.submit_rules import partition_lines, rules_text
 from scheduler.model.policy import Enforcement, KeywordDenied, LevelRule, PartitionPolicy
 from scheduler.priority.derive import derive
 from tests.builders import observed
-from tests.steering.submit_script import DENIED, OVER_QUOTA, SCRIPT, SUCCESS, Said, SubmitScript
+from tests.steering.submit_script import (
+    DENIED,
+    OVER_QUOTA,
+    RING,
+    SCRIPT,
+    SUCCESS,
+    Said,
+    SubmitScript,
+    hang_bell,
+    has_rung,
+    silence,
+)
 
 NOW = 1_700_000_000
 RULES = """\
@@ -318,6 +333,120 @@ def test_a_thousand_lines_are_read_and_replaced_meanwhile(script: SubmitScript, 
         fresh.replace(rules)
         assert script.submit("user7", "p1_x").answer == (DENIED if round_ % 2 else SUCCESS)
         assert quiet(script.submit("dee", "p1_x"))
+
+
+# --- The bell ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bell(rules: Path) -> Path:
+    return hang_bell(rules)
+
+
+def test_it_rings_for_what_is_let_through_and_only_then(script: SubmitScript, bell: Path) -> None:
+    assert script.submit("ann", "p0_eval").answer == DENIED
+    assert script.modify("ann", {"name": "fine"}, name="p0_eval").answer == DENIED
+    assert not has_rung(bell)
+    for let_through in (
+        lambda: script.submit("ann", "fine"),
+        lambda: script.submit("ann", "p0_eval", "wide"),
+        lambda: script.submit("ann", "p0_eval", "y"),
+        lambda: script.modify("ann", {"name": "fine"}, priority="0"),
+        lambda: script.modify("ann", {"name": "fine"}, name="other"),
+    ):
+        assert let_through().answer == SUCCESS
+        assert has_rung(bell)
+        silence(bell)
+
+
+@pytest.mark.parametrize("text", [None, "", whole()[:-20], whole().replace("written 1", "written 0")])
+def test_it_rings_whatever_is_wrong_with_the_rules(
+    script: SubmitScript, rules: Path, bell: Path, text: str | None
+) -> None:
+    rules.unlink() if text is None else rules.write_text(text)
+    assert script.submit("ann", "p0_eval").answer == SUCCESS
+    assert has_rung(bell)
+    silence(bell)
+    assert script.modify("ann", {"name": "fine"}, name="p0_eval").answer == SUCCESS
+    assert has_rung(bell)
+
+
+def test_it_rings_after_an_error_of_our_own(script: SubmitScript, bell: Path) -> None:
+    script.sabotage()
+    assert script.submit("ann", "p0_eval", "wide").answer == SUCCESS
+    assert has_rung(bell)
+
+
+def test_an_empty_bell_rings_too_and_none_grows(script: SubmitScript, bell: Path) -> None:
+    for text in ("", "1\n"):
+        bell.write_text(text)
+        silence(bell)
+        for _ in range(3):
+            assert quiet(script.submit("ann", "fine"))
+        assert has_rung(bell)
+        assert bell.stat().st_size == max(1, len(text))
+
+
+def test_a_link_in_its_place_spoils_no_other_file(script: SubmitScript, bell: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("root:x:0:0:\n")
+    bell.unlink()
+    bell.symlink_to(other)
+    assert quiet(script.submit("ann", "fine"))
+    assert other.read_text() == "root:x:0:0:\n"
+
+
+def full_pipe(path: Path) -> None:
+    """With a reader who reads nothing; nothing more can be written."""
+    os.mkfifo(path)
+    end = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(end, bytes(4096))
+
+
+NO_BELLS: dict[str, Callable[[Path], object]] = {
+    "missing": lambda _: None,
+    "a folder": lambda path: path.mkdir(),
+    "a pipe without a reader": os.mkfifo,
+    "a full pipe": full_pipe,
+    "a full disk": lambda path: path.symlink_to("/dev/full"),
+    "a link to nowhere": lambda path: path.symlink_to(path.with_name("nowhere")),
+    "a link to itself": lambda path: path.symlink_to(path),
+    "nobody may write": lambda path: path.touch(mode=0o444),
+}
+
+
+@pytest.mark.parametrize("what", list(NO_BELLS))
+def test_where_nothing_can_be_rung_nobody_waits_and_nothing_is_said(
+    script: SubmitScript, rules: Path, what: str
+) -> None:
+    bell = Path(f"{rules}.bell")
+    NO_BELLS[what](bell)
+    before = sorted(bell.parent.iterdir())
+    for _ in range(3):
+        assert quiet(script.submit("ann", "fine"))
+        assert quiet(script.modify("ann", {"name": "fine"}, priority="0"))
+    assert script.submit("ann", "p0_eval").answer == DENIED
+    assert sorted(bell.parent.iterdir()) == before, "it makes no file"
+
+
+def test_what_ends_rings_by_a_script_of_its_own(bell: Path, rules: Path) -> None:
+    def ring() -> None:
+        done = subprocess.run(
+            [RING], env={"GIVEWAY_SUBMIT_RULES": str(rules)}, capture_output=True, check=True
+        )
+        assert (done.stdout, done.stderr) == (b"", b"")
+
+    ring()
+    assert has_rung(bell)
+    bell.unlink()
+    ring()
+    assert not bell.exists()
+    for what in NO_BELLS.values():
+        what(bell)
+        ring()
+        shutil.rmtree(bell) if bell.is_dir() and not bell.is_symlink() else bell.unlink(missing_ok=True)
 
 
 # --- What the documentation says ------------------------------------------------------------------------------
