@@ -43,14 +43,14 @@ from scheduler.ports import ClusterUnavailableError
 STEERING, OTHERS = "steering", "others"
 QUIET_S, QUIET_WITH_BELL_S, TIMER_ALONE_S = 30.0, 60.0, 5.0
 """Between two cycles while nothing is seen to happen: with counters, with a bell too, with neither."""
-WAITING_S = 10.0
+WAITING_S, WAITING_WITH_BELL_S = 20.0, 30.0
 """The same while jobs wait: some of them come of age, or their project becomes more urgent, by time alone."""
-GLANCE_S, GLANCE_WITH_BELL_S, GLANCE_EMPTY_S = 1.5, 5.0, 15.0
+GLANCE_S, GLANCE_WITH_BELL_S, GLANCE_EMPTY_S = 2.0, 10.0, 15.0
 """Between two glances: without a bell, with one, and with one while there are no jobs at all."""
-CHANGED_S = 3.0
+CHANGED_S = 5.0
 """From one cycle to the next where something has moved, but nobody has come."""
-BUSY_S = 10.0
-"""So long after something has moved glances come every GIVEWAY_WATCH_S: where one comes, more come."""
+BUSY_S = 5.0
+"""So long after somebody came glances come every GIVEWAY_WATCH_S: where one comes, more come."""
 UNREACHABLE_S = 2.0
 BELL_S = 0.1
 """How often the bell's file is looked at."""
@@ -240,7 +240,7 @@ class Pacer:
             wanted = UNREACHABLE_S
         elif self._rings(now):
             wanted = min(least, BELL_S)
-        elif row.moved_at is not None and now - row.moved_at < timedelta(seconds=BUSY_S):
+        elif row.came_at is not None and now - row.came_at < timedelta(seconds=BUSY_S):
             wanted = least
         elif self._hears():
             wanted = GLANCE_WITH_BELL_S if row.waiting else GLANCE_EMPTY_S
@@ -310,8 +310,8 @@ class Pacer:
             row.bell_heard_at = now
         else:
             row.bell_missed_at = now
-        row.rung_at = None
-        return ["bell_heard_at", "bell_missed_at", "rung_at"]
+        row.rung_at, row.came_at = None, now
+        return ["bell_heard_at", "bell_missed_at", "rung_at", "came_at"]
 
     def _interval_s(self, report: Report) -> float:
         if self.cluster.is_simulated:
@@ -325,7 +325,7 @@ class Pacer:
         else:
             quiet = QUIET_WITH_BELL_S if self._hears() else QUIET_S
         if Job.objects.filter(cluster=self.cluster, phase=JobPhase.PENDING).exists():
-            quiet = min(quiet, WAITING_S)
+            quiet = min(quiet, WAITING_WITH_BELL_S if self._hears() else WAITING_S)
         return max(quiet, float(settings.GIVEWAY_CYCLE_S))
 
     def _is_under_way(self, report: Report) -> bool:

@@ -111,7 +111,9 @@ class QueueReader:
             else:
                 kept[record] = one
         new = [entry for record in fresh if (entry := self._opened(record, room, faults))]
-        found = asking.texts(self.runner, [entry.row for entry in new if self._lacks_detail(entry)])
+        found = asking.texts(
+            self.runner, [entry.row for entry in new if self._lacks_detail(entry)], len(kept) + len(new)
+        )
         for entry in new:
             kept[entry.record] = self._made(entry, found.get(entry.row.raw_id), room)
         self._add_codes(new, kept)

@@ -122,7 +122,15 @@ def test_what_is_not_allowed_is_not_run(tmp_path: Path) -> None:
 
 
 def test_no_other_programs_are_known() -> None:
-    assert {name for name, _ in ALLOWED} == {"squeue", "scontrol", "scancel", "sacct", "sacctmgr", "sbatch"}
+    assert {name for name, _ in ALLOWED} == {
+        "squeue",
+        "scontrol",
+        "scancel",
+        "sacct",
+        "sacctmgr",
+        "sbatch",
+        "sdiag",
+    }
 
 
 @pytest.mark.parametrize(
