@@ -1,4 +1,4 @@
-"""Giveway's worker attached to a private Slurm, for as long as a measurement lasts."""
+"""Giveway's workers attached to a private Slurm, for as long as a measurement lasts."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from deploy.private_slurm import PrivateSlurm
 def worker(
     slurm: PrivateSlurm, home: Path, policy: Mapping[str, object]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Giveway's embedded worker, attached to this Slurm, with a priority file in force."""
+    """Giveway's embedded workers, attached to this Slurm, with a priority file in force: a process group."""
     env = {
         **os.environ, **slurm.env,
         "GIVEWAY_HOME": str(home), "GIVEWAY_CLUSTER": "slurm", "GIVEWAY_CYCLE_S": "1.0", "LOG_LEVEL": "WARNING",
@@ -25,10 +25,11 @@ def worker(
     }  # fmt: skip
     manage(env, "migrate", "-v0")
     manage(env, "config", "import", "-", stdin=json.dumps(policy))
-    process = subprocess.Popen([sys.executable, "manage.py", "worker"], cwd=ROOT, env=env)
+    command = [sys.executable, "manage.py", "worker"]
+    process = subprocess.Popen(command, cwd=ROOT, env=env, start_new_session=True)
     try:
         yield process
     finally:
-        process.send_signal(signal.SIGCONT)
+        os.killpg(process.pid, signal.SIGCONT)
         process.terminate()
         process.wait(60)

@@ -4,12 +4,13 @@
 for each variant, a private, real Slurm with slurmdbd (packages: slurmdbd slurm-wlm-mysql-plugin mariadb-server-core
 mariadb-client-core), fills it with running jobs of low rank and one GPU (or CPU) each, and submits urgent jobs one
 after the other, their sizes drawn with the seed, each once to every variant in turn. Native variants differ in
-SchedulerParameters only; Giveway runs as its embedded worker with a cycle every second, and preemption in Slurm is
+SchedulerParameters only; Giveway runs as its embedded workers with a cycle every second, and preemption in Slurm is
 off. Time is from before `sbatch` to seen running. As low jobs all have one unit, as many must be stopped as the
 urgent job asks for.
 """
 
 import argparse
+import os
 import random
 import shutil
 import signal
@@ -214,7 +215,7 @@ class Contender:
     def turn(self, scale: Scale, size: int, result: Result) -> None:
         """One round."""
         if self.worker is not None:
-            self.worker.send_signal(signal.SIGCONT)
+            os.killpg(self.worker.pid, signal.SIGCONT)
             time.sleep(SETTLE_S)  # the first looks after a pause take longer
         one_round(self.slurm, scale, size, result)
         self.rest()
@@ -222,7 +223,7 @@ class Contender:
     def rest(self) -> None:
         """Take no processor from the others."""
         if self.worker is not None:
-            self.worker.send_signal(signal.SIGSTOP)
+            os.killpg(self.worker.pid, signal.SIGSTOP)
 
 
 def enter(variant: Variant, scale: Scale, scheduler: str, stack: ExitStack) -> Contender:

@@ -90,7 +90,7 @@ def _verified(name: str, password: str) -> Outsider | None:
 def known_by(people: Sequence[tuple[str, str]]) -> list[Outsider | None]:
     """Who has these ids, given with the names that they had; None for who is gone or filtered out.
 
-    All on one connection: it is done every hour, and an embedded worker has cycles to run meanwhile.
+    All on one connection: it is done every hour, and other short work waits behind it.
     """
     if not people:
         return []

@@ -13,7 +13,6 @@ from base64 import urlsafe_b64encode
 from typing import Any
 from urllib.parse import urlencode
 
-import jwt
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
@@ -84,6 +83,8 @@ def finish(request: HttpRequest) -> tuple[Outsider, str]:
 
 def checked(token: str, nonce: str) -> dict[str, Any]:
     """The claims of an ID token that is what it should be. Raises `NotAdmittedError`."""
+    import jwt  # with cryptography 8 MB, for those alone whose people come by a provider
+
     client = settings.GIVEWAY_OIDC_CLIENT_ID
     try:
         claims: dict[str, Any] = jwt.decode(
@@ -107,6 +108,8 @@ def checked(token: str, nonce: str) -> dict[str, Any]:
 
 def _key_of(token: str) -> Any:
     """The provider's key that the token names; its keys are read again once when it is a new one."""
+    import jwt
+
     header = jwt.get_unverified_header(token)
     for fresh in (False, True):
         found = jwt.PyJWKSet.from_dict(keys(fresh=fresh)).keys

@@ -1,7 +1,7 @@
 """The chain is verified all the time, and what was found is kept: up to which row, when, by whom.
 
 New rows every minute from the last good row on; once a day everything from the first row, a portion a minute, because
-the embedded worker has cycles to run meanwhile. A broken log is looked at as a whole again after an hour: it is
+other short work waits behind it. A broken log is looked at as a whole again after an hour: it is
 called whole only by a check of all of it.
 """
 

@@ -1,4 +1,4 @@
-"""Long work of an embedded installation: its worker does one thing at a time, and steers. A process beside it does it.
+"""Long work of an embedded installation: its background worker does one thing at a time. A process beside it does it.
 
 The process is less urgent than everything else, works off all that waits (studies, a model to train), and ends.
 """

@@ -36,7 +36,7 @@ def train() -> None:
         apart.start()
 
 
-@shared_task(name="forecasts.learn", time_limit=1800)
+@shared_task(name="forecasts.learn")
 def learn() -> None:
     """Train a model of run times."""
     learn_if_due(configured_cluster())

@@ -19,7 +19,6 @@ from console.starts.quality import StopScore, stop_scores
 from console.starts.selectors import last_said_of_all
 from console.steering.models import STOP_KINDS, ActionState, CycleMeter, Incident, Pause, Plan, PlannedAction
 
-QUEUES = ("celery", "steer", "studies", "forecasts")
 BROKER_S = 1.0
 """How long the broker may take to answer."""
 
@@ -111,7 +110,7 @@ def broker_queues() -> dict[str, int] | None:
         settings.REDIS_URL, socket_timeout=BROKER_S, socket_connect_timeout=BROKER_S
     )
     try:
-        return {queue: int(client.llen(queue)) for queue in QUEUES}
+        return {queue: int(client.llen(queue)) for queue in settings.GIVEWAY_QUEUES}
     except redis.RedisError:
         return None
     finally:

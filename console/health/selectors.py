@@ -17,7 +17,7 @@ from console.steering.streaks import read, what_holds
 LATE_CYCLES = 3
 LEAST_LATE_S = 10.0
 """So many cycles may be missing before the worker counts as late, but never less time than this: one look at a busy
-slurmctld takes a few seconds, and so does a round of e-mails in an embedded worker."""
+slurmctld takes a few seconds."""
 AHEAD_S = 60.0
 """A cycle that ended so much later than now was before the clock was put back: nothing is known of one since."""
 

@@ -113,8 +113,8 @@ SENTENCES: dict[str, str] = {
         "with the job_submit plugin, who may submit them (no_requeue_users)."
     ),
     # The broker
-    "doctor.broker.embedded": "Embedded: `manage.py worker` is worker and timer in one process.",
-    "doctor.broker.one_process": "The broker is embedded: worker and timer must be one process.",
+    "doctor.broker.embedded": "Embedded: `manage.py worker` runs the workers, each with its timer.",
+    "doctor.broker.one_process": "The broker is embedded: a worker and its timer must be one process.",
     "doctor.broker.one_process.cure": (
         "Set REDIS_URL, and run `celery worker` and `celery beat`; or keep to `manage.py worker`."
     ),
@@ -129,9 +129,9 @@ SENTENCES: dict[str, str] = {
         "Redis may throw messages away when its memory is full (maxmemory-policy %(name)s)."
     ),
     "doctor.broker.forgets.cure": "Set maxmemory-policy noeviction.",
-    "doctor.broker.waiting": "%(n)s messages wait, and nobody takes them.",
+    "doctor.broker.waiting": "%(n)s messages wait in the queue %(queue)s, and nobody takes them.",
     "doctor.broker.waiting.cure": (
-        "Start a worker: celery -A console worker --queues=celery,steer --concurrency=1"
+        "Start a worker for it: celery -A console worker --queues=%(queue)s --concurrency=1"
     ),
     # The worker
     "doctor.cadence.steady": (
@@ -200,11 +200,11 @@ SENTENCES: dict[str, str] = {
     "doctor.forecasts.said": "Starts of waiting jobs were forecast %(n)s s ago.",
     "doctor.forecasts.never": "Jobs wait, and nobody forecasts when they start.",
     "doctor.forecasts.never.cure": (
-        "Start a worker for them: celery -A console worker --queues=studies,forecasts --concurrency=2"
+        "Start a worker for them: celery -A console worker --queues=celery,forecasts --concurrency=1"
     ),
     "doctor.forecasts.late": "Starts of waiting jobs were last forecast %(n)s min ago.",
     "doctor.forecasts.late.cure": (
-        "Start a worker for them: celery -A console worker --queues=studies,forecasts --concurrency=2"
+        "Start a worker for them: celery -A console worker --queues=celery,forecasts --concurrency=1"
     ),
     "doctor.forecasts.accounting": "Slurm's accounting could not be read, so no run time is learned: %(why)s",
     "doctor.forecasts.accounting.cure": "Run sacct as the worker's account, and mend what it says.",

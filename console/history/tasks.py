@@ -7,9 +7,6 @@ from console.core import apart
 from console.history.housekeeping import forget_old_record
 from console.history.studying import due, work_off
 
-STUDY_LIMIT_S = int(2 * settings.GIVEWAY_STUDY_S + 120)
-"""The looks may take twice as long as planned; reading the facts and one long look come on top."""
-
 
 @shared_task(name="history.forget")
 def forget() -> None:
@@ -23,9 +20,9 @@ def studies() -> None:
     due(study.delay)
 
 
-@shared_task(name="history.study", time_limit=STUDY_LIMIT_S)
+@shared_task(name="history.study")
 def study(pk: int) -> None:
-    """Work one off. The embedded worker steers too and does one thing at a time: it has a process do it."""
+    """Work one off. The embedded worker does one thing at a time: it has a process do it."""
     if settings.REDIS_URL:
         work_off(pk)
     else:

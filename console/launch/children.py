@@ -1,19 +1,17 @@
-"""The processes of an embedded installation: the web server and the worker. They end with the one that started them."""
+"""The processes of an embedded installation: the web server and the workers. They end with the one that started them.
+
+Nothing here needs Django: `console.launch.supervisor`, which waits for them as long as they run, has to be small.
+"""
 
 import ctypes
 import os
+import select
 import signal
+import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
-import structlog
-
-log = structlog.get_logger(__name__)
+from collections.abc import Mapping, Sequence
 
 PR_SET_PDEATHSIG = 1
 STOP_S = 15.0
@@ -37,24 +35,25 @@ def end_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-@dataclass
 class Children:
     """Named child processes of this one, in its process group."""
 
-    env: Mapping[str, str]
-    running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
-    stop_s: float = STOP_S
-    commands: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    restarts: list[float] = field(default_factory=list)
+    def __init__(self, env: Mapping[str, str], stop_s: float = STOP_S) -> None:
+        self.env = dict(env)
+        self.stop_s = stop_s
+        self.running: dict[str, subprocess.Popen[bytes]] = {}
+        self._commands: dict[str, tuple[str, ...]] = {}
+        self._restarts: list[float] = []
 
-    def start(self, name: str, *argv: str) -> None:
+    def start(self, name: str, *argv: str, pass_fds: Sequence[int] = ()) -> None:
         """Start a Python module or script with this interpreter."""
-        self.commands[name] = argv
+        self._commands[name] = argv
         self.running[name] = subprocess.Popen(
             [sys.executable, *argv],
-            env=dict(self.env),
+            env=self.env,
             preexec_fn=end_with_parent,  # noqa: PLW1509 - this process has one thread
             stdin=subprocess.DEVNULL,
+            pass_fds=pass_fds,
         )
 
     def check(self) -> None:
@@ -72,30 +71,27 @@ class Children:
         Raises `ChildEndedError` when that happens too often.
         """
         now = time.monotonic()
-        self.restarts = [moment for moment in self.restarts if now - moment < WITHIN_S]
+        self._restarts = [moment for moment in self._restarts if now - moment < WITHIN_S]
         for name, process in list(self.running.items()):
             status = process.poll()
             if status is None:
                 continue
-            if len(self.restarts) >= RESTARTS:
+            if len(self._restarts) >= RESTARTS:
                 self.check()
-            self.restarts.append(now)
-            log.warning("started again", process=name, status=status)
-            self.start(name, *self.commands[name])
+            self._restarts.append(now)
+            _warn("started again", process=name, status=status)
+            self.start(name, *self._commands[name])
 
-    def wait_until_ready(self, url: str, seconds: float, host: str) -> None:
-        """Wait for an answer of 200, asked for under the name `host`. Raises `ChildEndedError`, `TimeoutError`."""
-        until = time.monotonic() + seconds
-        asked = urllib.request.Request(url, headers={"Host": host})  # noqa: S310 - our own http address
-        while time.monotonic() < until:
-            self.check()
-            try:
-                with urllib.request.urlopen(asked, timeout=2) as answer:  # noqa: S310 - the same
-                    if answer.status == 200:
-                        return
-            except (urllib.error.URLError, OSError):
-                time.sleep(0.1)
-        raise TimeoutError(f"{url} did not answer within {seconds:.0f} s.")
+    def has_done(self, name: str) -> bool:
+        """Whether a child has ended that was to do something and end; it is then no child any more.
+
+        One that was killed is left for `keep` to start again.
+        """
+        process = self.running.get(name)
+        if process is None or process.poll() != 0:
+            return False
+        del self.running[name]
+        return True
 
     def stop(self) -> None:
         """End all of them, gently first; returns when they are gone."""
@@ -112,6 +108,35 @@ class Children:
         self.running.clear()
 
 
-def environment(**values: str) -> dict[str, str]:
-    """This process's environment with some values set."""
-    return {**os.environ, **values}
+class Wakes:
+    """Waits for signals without asking again and again: the end of a child is one. Of the main thread alone."""
+
+    def __init__(self) -> None:
+        self._read, write = os.pipe()
+        os.set_blocking(write, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Until a signal has come since the last time, or so many seconds are over. What handlers raise is raised."""
+        if select.select([self._read], [], [], seconds)[0]:
+            os.read(self._read, 4096)
+
+
+def answers(port: int, path: str, host: str) -> bool:
+    """Whether the web server on this machine says 200, asked under the name `host`."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=2) as asked:
+            asked.sendall(f"GET {path} HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
+            return asked.recv(64).split(b" ")[1:2] == [b"200"]
+    except OSError:
+        return False
+
+
+def _warn(event: str, **values: object) -> None:
+    """Into the log as all processes write it, which takes the settings; that seldom, they are loaded for it."""
+    import structlog
+    from django.conf import settings
+
+    _ = settings.INSTALLED_APPS
+    structlog.get_logger(__name__).warning(event, **values)

@@ -16,9 +16,13 @@ from console.accounts.models import User
 from console.accounts.services import AccountData, create_account
 from console.audit.services import SYSTEM
 from console.cluster.connect import configured_cluster
+from console.cluster.models import Cluster, Job
 from console.core import clock
 from console.core.installation import is_simulated
+from console.history.models import PartitionMinute
 from console.partitions.priority_file import import_config
+from console.steering.decisions.facts import partition_policies
+from console.steering.models import Plan
 from scheduler.adapters.simulator import demo_week
 from scheduler.adapters.simulator.demo_data import DEMO_CONFIG, TEN_GPUS_CONFIG, USER_THEN_TASK_CONFIG
 from scheduler.contracts.config import BY_DEADLINE
@@ -50,6 +54,9 @@ def demo_config() -> dict[str, Any]:
 SET_UP_BEFORE = timedelta(days=demo_week.DAYS, hours=3)
 """So long before the first start of the simulated cluster's demonstration all is said to have been set up: its first
 minutes have a week behind them (`console.launch.past`)."""
+
+
+SCENARIO = "demo"
 
 
 class NotHereError(Exception):
@@ -86,3 +93,14 @@ def seed(set_up_before: timedelta = timedelta(0)) -> bool:
             dry_run=False,
         )
     return True
+
+
+def is_first_start(cluster: Cluster) -> bool:
+    """Whether a past is to be made up: the demonstration's rules are there, and nothing has been seen or done yet."""
+    if not (is_the_place() and is_simulated() and settings.GIVEWAY_SCENARIO == SCENARIO):
+        return False
+    if cluster.made_up_until is not None or cluster.cycle or cluster.observed_at is not None:
+        return False
+    if any(model.objects.exists() for model in (Job, Plan, PartitionMinute)):
+        return False
+    return partition_policies(cluster).keys() >= demo_week.PARTITIONS

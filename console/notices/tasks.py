@@ -12,7 +12,7 @@ from console.notices.mail import send_mails
 from console.notices.outbox import forget_old_notices
 
 BUDGET_S = 10
-"""An embedded worker does one thing at a time: whatever a mail server does, the cycles go on after this."""
+"""Its worker does one thing at a time: whatever a mail server does, other short work goes on after this."""
 
 
 @shared_task(name="notices.tell")

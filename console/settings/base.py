@@ -27,6 +27,8 @@ from console.settings.notices import *  # noqa: F403
 from console.settings.notices import NOTICES_SCHEDULE
 from console.settings.power import *  # noqa: F403
 from console.settings.power import POWER_SCHEDULE
+from console.settings.queues import *  # noqa: F403
+from console.settings.queues import LONGEST_S
 from console.settings.sign_in import *  # noqa: F403
 
 HOME = home()
@@ -249,17 +251,16 @@ CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_TASK_TIME_LIMIT = 300
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # However long Redis is away: a worker that gave up would steer nothing when it is back.
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
-# visibility_timeout must exceed the longest task; the two restore settings make a dead worker's task come back
-# within seconds instead of a minute and a half (docs/dependencies.md, redis).
-CELERY_BROKER_TRANSPORT_OPTIONS = (
-    {"visibility_timeout": 600, "unacked_restore_interval": 2, "unacked_restore_throttle": 1}
+# visibility_timeout must exceed the longest task, or it is begun a second time while it runs; the two restore settings
+# make a dead worker's task come back within seconds instead of a minute and a half (docs/dependencies.md, redis).
+CELERY_BROKER_TRANSPORT = "" if REDIS_URL else "console.launch.broker:Transport"
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
+    {"visibility_timeout": LONGEST_S + 60, "unacked_restore_interval": 2, "unacked_restore_throttle": 1}
     if REDIS_URL
-    # The embedded broker is asked for messages in turns; a second, its default, would be half of a plan's time.
-    else {"polling_interval": 0.02}
+    else {}
 )
 CELERY_TIMEZONE = "UTC"
 
@@ -293,7 +294,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": GIVEWAY_CYCLE_S,
         "options": {"expires": max(2.0, 2 * GIVEWAY_CYCLE_S)},
     },
-    "housekeep": {"task": "steering.housekeep", "schedule": 3600.0},
+    "housekeep": {"task": "steering.housekeep", "schedule": 3600.0, "options": {"expires": 3600.0}},
     "anchor": {"task": "console.audit.tasks.anchor", "schedule": 60.0, "options": {"expires": 60.0}},
     "verify": {"task": "console.audit.tasks.verify", "schedule": 60.0, "options": {"expires": 60.0}},
     # The doctor's round, when a page has asked for one; asking whether costs a query.

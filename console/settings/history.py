@@ -14,19 +14,13 @@ GIVEWAY_HISTORY_MB = number("GIVEWAY_HISTORY_MB", 500, 1)
 # How long a study may take over the recorded looks; evenly spaced ones are taken when there are more.
 GIVEWAY_STUDY_S = number("GIVEWAY_STUDY_S", 900, 10)
 HISTORY_SCHEDULE: dict[str, dict[str, Any]] = {
-    "forget-history": {"task": "history.forget", "schedule": 3600.0},
-    # Sends what waits to the worker; asking whether anything does costs three queries.
-    "studies": {"task": "history.studies", "schedule": 3.0, "options": {"expires": 10.0}},
+    "forget-history": {"task": "history.forget", "schedule": 3600.0, "options": {"expires": 3600.0}},
+    # Sends what waits to the worker; asking whether anything does costs three queries. What looks for something to do
+    # has multiples of five seconds, so that an idle worker wakes once for all of it.
+    "studies": {"task": "history.studies", "schedule": 5.0, "options": {"expires": 10.0}},
     # Adds up what has come since the last time, for Insights; six queries.
     "insights": {"task": "insights.sum_up", "schedule": 300.0, "options": {"expires": 300.0}},
-    "forget-insights": {"task": "insights.forget", "schedule": 3600.0},
-}
-# Minutes of work that must not stand before steering: a worker of their own takes them.
-CELERY_TASK_ROUTES: dict[str, dict[str, Any]] = {
-    "history.study": {"queue": "studies"},
-    "forecasts.learn": {"queue": "studies"},
-    "forecasts.*": {"queue": "forecasts"},
-    "power.*": {"queue": "forecasts"},
+    "forget-insights": {"task": "insights.forget", "schedule": 3600.0, "options": {"expires": 3600.0}},
 }
 # Finished jobs and what was forecast of them (docs/forecasts.md) are kept for so many days.
 GIVEWAY_FORECAST_DAYS = number("GIVEWAY_FORECAST_DAYS", 365, 1)
@@ -36,6 +30,6 @@ FORECAST_SCHEDULE: dict[str, dict[str, Any]] = {
     "risks": {"task": "forecasts.risks", "schedule": 30.0, "options": {"expires": 30.0}},
     "keep-finished": {"task": "forecasts.keep", "schedule": 60.0, "options": {"expires": 60.0}},
     "learn": {"task": "forecasts.train", "schedule": 600.0, "options": {"expires": 600.0}},
-    "forget-finished": {"task": "forecasts.forget", "schedule": 3600.0},
-    "forget-starts": {"task": "forecasts.forget_starts", "schedule": 3600.0},
+    "forget-finished": {"task": "forecasts.forget", "schedule": 3600.0, "options": {"expires": 3600.0}},
+    "forget-starts": {"task": "forecasts.forget_starts", "schedule": 3600.0, "options": {"expires": 3600.0}},
 }

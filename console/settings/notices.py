@@ -57,7 +57,7 @@ GIVEWAY_NOTICE_EVERY_S = number("GIVEWAY_NOTICE_EVERY_S", 60, 1)
 globals().update(_mail_server())  # Django's own names: EMAIL_BACKEND, EMAIL_HOST, …
 EMAIL_TIMEOUT = 5
 NOTICES_SCHEDULE: dict[str, dict[str, Any]] = {
-    "forget-notices": {"task": "notices.forget", "schedule": 3600.0},
+    "forget-notices": {"task": "notices.forget", "schedule": 3600.0, "options": {"expires": 3600.0}},
 }
 if GIVEWAY_EMAIL or GIVEWAY_WEBHOOK_URL:
     NOTICES_SCHEDULE["tell"] = {

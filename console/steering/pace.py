@@ -29,7 +29,7 @@ from django.db import transaction
 from django.db.models import F
 
 from console.audit.models import SYSTEM_ACTOR, AuditEntry, AuditHead
-from console.cluster.connect import allowed_requests, connect, take_requests
+from console.cluster.connect import allowed_requests, configured_cluster, connect, take_requests
 from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.steering.cadence import allowed_budget
@@ -108,7 +108,7 @@ def steer_for(cluster: Cluster, seconds: float) -> None:
         if left <= 0 or not pacer.waits:
             break
         pacer.wait(left)
-    count_requests(cluster, STEERING)
+    count_requests(STEERING, cluster)
 
 
 def note_other_task(name: str, seconds: float) -> None:
@@ -116,10 +116,11 @@ def note_other_task(name: str, seconds: float) -> None:
     _instead[name] = _instead.get(name, 0.0) + seconds
 
 
-def count_requests(cluster: Cluster, source: str) -> None:
-    """Write down what this process has asked of slurmctld since the last time."""
+def count_requests(source: str, cluster: Cluster | None = None) -> None:
+    """Write down what this process has asked of slurmctld since the last time; without a cluster, of the attached."""
     use = take_requests()
     if use.requests or use.limited:
+        cluster = cluster or configured_cluster()
         answer_s = CyclePace.objects.filter(cluster=cluster).values_list("answer_s", flat=True).first() or {}
         _add(cluster, source, use, answer_s)
 
@@ -286,7 +287,7 @@ class Pacer:
             row.fault, row.glanced_at = str(error)[:500], now
             row.save(update_fields=["fault", "glanced_at"])
             self._want((row.begun_at or now) + timedelta(seconds=TIMER_ALONE_S), urgent=False)
-            count_requests(self.cluster, STEERING)
+            count_requests(STEERING, self.cluster)
             return
         before = row.glance
         row.glance, row.fault, row.glanced_at = [seen.submitted, *seen.changed], "", now
@@ -296,7 +297,7 @@ class Pacer:
             row.moved_at = now
             fields += ["moved_at", *self._heed(seen, before[0], now)]
         row.save(update_fields=fields)
-        count_requests(self.cluster, STEERING)
+        count_requests(STEERING, self.cluster)
 
     def _heed(self, seen: Glance, submitted_before: int, now: datetime) -> list[str]:
         """What has moved says when the next cycle is due. The fields that it has changed."""

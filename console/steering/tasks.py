@@ -15,12 +15,10 @@ from console.steering.cadence import forget_old_minutes
 from console.steering.housekeeping import forget_old_cycles
 from console.steering.pace import OTHERS, count_requests, note_other_task, steer_for
 
-CYCLE_LIMIT_S = 1800
-"""Where slurmctld lets us ask a few times a minute only, an order for many jobs takes long (`rl_enable`)."""
 _begun: dict[str, float] = {}
 
 
-@shared_task(name="steering.steer", time_limit=CYCLE_LIMIT_S)
+@shared_task(name="steering.steer")
 def steer() -> None:
     """Cycles of the attached cluster as they come due, until shortly before the timer's next call."""
     steer_for(configured_cluster(), 0.9 * settings.GIVEWAY_CYCLE_S)
@@ -38,7 +36,7 @@ def note_end(task_id: str = "", task: Task | None = None, **_: Any) -> None:
     began = _begun.pop(task_id, None)
     if task is not None and task.name != steer.name and began is not None:
         note_other_task(task.name, time.monotonic() - began)
-        count_requests(configured_cluster(), OTHERS)
+        count_requests(OTHERS)
 
 
 @shared_task(name="steering.housekeep")

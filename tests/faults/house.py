@@ -30,7 +30,7 @@ from tests.plugins.migrated import copy_migrated_sqlite
 STARTED_AGAIN_S = 1.0
 CELERY = ("-m", "celery", "-A", "console")
 ROLES: dict[str, tuple[str, ...]] = {
-    "worker": (*CELERY, "worker", "--queues=celery,steer", "--concurrency=1", "--loglevel=WARNING"),
+    "worker": (*CELERY, "worker", "--queues=steer", "--concurrency=1", "--loglevel=WARNING"),
     "beat": (*CELERY, "beat", "--loglevel=WARNING"),
     "embedded": ("manage.py", "worker"),
     "steer": ("manage.py", "steer"),

@@ -1,4 +1,4 @@
-"""`manage.py run` starts its web server and its worker again when one of them dies, unless that does not help."""
+"""`manage.py run` starts its web server and its workers again when one of them dies, unless that does not help."""
 
 import os
 import signal
@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from console.launch.children import RESTARTS, WITHIN_S, ChildEndedError, Children, environment
+from console.launch.children import RESTARTS, WITHIN_S, ChildEndedError, Children
 
 
 @pytest.fixture
 def children() -> Iterator[Children]:
-    children = Children(environment())
+    children = Children(os.environ)
     yield children
     children.stop()
 

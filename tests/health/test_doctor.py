@@ -37,7 +37,6 @@ from console.health.doctor import (
     work,
 )
 from console.health.doctor.findings import Finding, Level
-from console.health.measuring import QUEUES
 from console.partitions.models import Partition
 from console.power import figures
 from console.power.figures import NewReading
@@ -296,7 +295,7 @@ def test_forecasts(house: Cluster) -> None:
     assert (
         level is Level.WARN
         and "nobody forecasts when they start" in text
-        and "--queues=studies,forecasts" in text
+        and "--queues=celery,forecasts" in text
     )
     row = factories.make_expected_start(job)
     ExpectedStart.objects.filter(pk=row.pk).update(made_at=now - 50)
@@ -466,17 +465,19 @@ def test_a_real_redis(redis_server: RedisServer, settings: Settings) -> None:
 
     settings.REDIS_URL = redis_server.url
     with redis.Redis.from_url(redis_server.url) as client:
-        client.delete(*QUEUES)  # the server is the session's: other tests have left messages
+        client.delete(*settings.GIVEWAY_QUEUES)  # the server is the session's: other tests have left messages
         assert bad(work.check_broker()) == []
-        client.rpush("steer", *range(101))
+        client.rpush("forecasts", *range(101))
+        client.rpush("steer", *range(99))
         client.config_set("maxmemory-policy", "allkeys-lru")
         try:
             told = bad(work.check_broker())
         finally:
-            client.delete("steer")
+            client.delete("forecasts", "steer")
             client.config_set("maxmemory-policy", "noeviction")
     assert [level for level, _ in told] == [Level.WARN, Level.WARN]
-    assert "allkeys-lru" in told[0][1] and "101 messages" in told[1][1]
+    assert "allkeys-lru" in told[0][1] and "101 messages wait in the queue forecasts" in told[1][1]
+    assert "--queues=forecasts" in told[1][1]
     settings.REDIS_URL = redis_server.url.replace(redis_server.password, "wrong-password")
     level, text = only(work.check_broker())
     assert level is Level.FAIL and "password" in text and "wrong-password" not in text

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 import manage
-from console.launch.management.commands import run
+from console.launch import supervisor
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def signals() -> Iterator[None]:
 @pytest.mark.usefixtures("signals")
 def test_the_second_one_does_not_break_off_the_tidying_up() -> None:
     """It left the daemons of a private Slurm running, and their folder."""
-    run._listen_for_the_end()
-    with pytest.raises(run.StopRequested):
+    supervisor.listen_for_the_end()
+    with pytest.raises(supervisor.StopRequested):
         signal.raise_signal(signal.SIGINT)
     signal.raise_signal(signal.SIGINT)
     signal.raise_signal(signal.SIGTERM)

@@ -1,11 +1,11 @@
 """Where no past of a demonstration is made up, or not yet, or not to its end."""
 
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from pytest_django import Settings
 from structlog.testing import capture_logs
@@ -13,7 +13,6 @@ from structlog.testing import capture_logs
 from console.accounts.models import User
 from console.cluster.connect import configured_cluster
 from console.cluster.models import Job
-from console.launch.management.commands import worker
 from console.launch.past import week
 from console.launch.past.plan_rows import PlanRows
 from console.partitions.models import Partition
@@ -62,12 +61,8 @@ def test_a_past_that_cannot_be_made_up_keeps_nobody_from_working(
         raise ZeroDivisionError
 
     monkeypatch.setattr(week, "played_week", fail)
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        with capture_logs() as logs:
-            worker._make_past()
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with capture_logs() as logs:
+        call_command("worker", past=True)
     assert [(entry["event"], entry["log_level"]) for entry in logs] == [
         ("no past could be made up: the demonstration begins without one", "error")
     ]

@@ -68,7 +68,7 @@ class World:
                 pacer.run()
             pause = max(0.1, min(1.0, pacer._until_next(self.now)))
             self.now = min(until, self.now + timedelta(seconds=pause))
-        pace.count_requests(self.cluster, pace.STEERING)
+        pace.count_requests(pace.STEERING, self.cluster)
 
     def asked(self, minutes: float) -> float:
         """Requests a minute of all that was written down."""

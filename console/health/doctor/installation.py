@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 from django.conf import settings
 from django.core import checks
+from django.core.checks import Tags
+from django.core.checks.registry import registry
 
 from console.accounts.demonstration import is_the_place, left_over
 from console.cluster.models import ClusterPartition
@@ -23,6 +25,10 @@ MANY = 40
 """So many names are listed; how many more there are is said."""
 
 
+OF_THE_CODE = {Tags.urls, Tags.templates}
+"""Django's checks of what no setting changes: tests run them. All pages are loaded for them, 40 MB of a worker."""
+
+
 def check_settings() -> Iterator[Finding]:
     """Django's own check for deployment where it is one, and what it does not know of."""
     yield from _deployment()
@@ -38,9 +44,11 @@ def check_settings() -> Iterator[Finding]:
 
 
 def _deployment() -> Iterator[Finding]:
+    deployed = is_production()
+    tags = registry.tags_available(deployed) - OF_THE_CODE
     found = [
         message
-        for message in checks.run_checks(include_deployment_checks=is_production())
+        for message in checks.run_checks(tags=tags, include_deployment_checks=deployed)
         if message.level >= checks.WARNING and not message.is_silenced()
     ]
     for message in found:

@@ -15,7 +15,7 @@ from console.cluster.models import Cluster
 from console.core import clock
 from console.core.installation import is_production
 from console.health.doctor.findings import Finding, counted, fail, moment, ok, warn
-from console.health.measuring import BROKER_S, QUEUES
+from console.health.measuring import BROKER_S
 from console.health.selectors import Health, pulse
 from console.steering.cadence import read_cadence
 from console.steering.models import Incident
@@ -61,9 +61,10 @@ def _redis(client: Any) -> Iterator[Finding]:
     policy = client.info("memory").get("maxmemory_policy", "noeviction")
     if policy != "noeviction":
         yield warn("broker", "doctor.broker.forgets", name=policy)
-    waiting = sum(client.llen(queue) for queue in QUEUES)
-    if waiting > MANY:
-        yield warn("broker", "doctor.broker.waiting", n=waiting)
+    for queue in settings.GIVEWAY_QUEUES:
+        waiting = client.llen(queue)
+        if waiting > MANY:
+            yield warn("broker", "doctor.broker.waiting", n=waiting, queue=queue)
 
 
 def check_worker() -> Iterator[Finding]:

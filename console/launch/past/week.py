@@ -4,18 +4,15 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 import structlog
-from django.conf import settings
 from django.db import transaction
 
-from console.accounts.demonstration import is_the_place
 from console.cluster.connect import configured_cluster, connect
-from console.cluster.models import Cluster, Job
+from console.cluster.models import Job
 from console.core import clock
-from console.core.installation import is_simulated
-from console.history.models import PartitionMinute, RecordedObservation
+from console.history.models import RecordedObservation
 from console.insights.summing import sum_up
 from console.insights.unevenness import sum_unevenness
-from console.launch.demo import SET_UP_BEFORE
+from console.launch.demo import SET_UP_BEFORE, is_first_start
 from console.launch.past.forecast_rows import write_forecasts
 from console.launch.past.job_rows import Setting, times_stopped, write_jobs, write_minutes
 from console.launch.past.mishaps import mark_mishaps
@@ -28,7 +25,6 @@ from console.partitions.models import PolicyRevision
 from console.power.losses import keep_losses
 from console.projects.selectors import core_projects
 from console.steering.decisions.facts import PartitionFacts, partition_policies
-from console.steering.models import Plan
 from console.steering.recording.metering import MeteredStop
 from scheduler.adapters.simulator import demo, demo_week
 from scheduler.adapters.simulator.cluster import SimulatedCluster
@@ -40,19 +36,7 @@ from scheduler.model.policy import ProjectFacts
 
 log = structlog.get_logger(__name__)
 
-SCENARIO = "demo"
 _Facts = Mapping[str, PartitionFacts]
-
-
-def is_wanted(cluster: Cluster) -> bool:
-    """Whether this is a demonstration's first start: its rules are there, and nothing has been seen or done yet."""
-    if not (is_the_place() and is_simulated() and settings.GIVEWAY_SCENARIO == SCENARIO):
-        return False
-    if cluster.made_up_until is not None or cluster.cycle or cluster.observed_at is not None:
-        return False
-    if any(model.objects.exists() for model in (Job, Plan, PartitionMinute)):
-        return False
-    return partition_policies(cluster).keys() >= demo_week.PARTITIONS
 
 
 def make_week(seed: int = DEFAULT_SEED) -> bool:
@@ -64,7 +48,7 @@ def make_week(seed: int = DEFAULT_SEED) -> bool:
     """
     cluster = configured_cluster()
     port = connect(cluster)
-    if not is_wanted(cluster) or not isinstance(port, StoredSimulator):
+    if not is_first_start(cluster) or not isinstance(port, StoredSimulator):
         return False
     partitions, projects = partition_policies(cluster), core_projects(cluster)
     now = int(clock.now().timestamp())
