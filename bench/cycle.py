@@ -11,7 +11,7 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bench.plan import full_partition
@@ -19,6 +19,7 @@ from scheduler.model.actions import Action, ActionOutcome, OutcomeKind
 from scheduler.model.endings import Ending
 from scheduler.model.jobs import JobState, ObservedJob, Request, SnapshotJob
 from scheduler.model.observation import ClusterInfo, Glance, Observation, ObservedPartition
+from scheduler.ports import always
 
 CHANGES = 10
 LEVELS = [{"name": f"P{rank}", "keyword": f"p{rank}"} for rank in range(4)]
@@ -93,7 +94,9 @@ class Memory:
         """Nobody has ended."""
         return {}
 
-    def apply(self, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
+    def apply(
+        self, actions: Sequence[Action], may_act: Callable[[], bool] = always
+    ) -> Sequence[ActionOutcome]:
         """In shadow there is nothing to do."""
         return [ActionOutcome(OutcomeKind.REFUSED, "only looked at") for _ in actions]
 

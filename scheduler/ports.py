@@ -1,12 +1,17 @@
 """The seam between Giveway and a cluster: five methods, two adapters, one contract suite (tests/contract)."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from scheduler.model.actions import Action, ActionOutcome
 from scheduler.model.benchmarks import Benchmark
 from scheduler.model.endings import Ending
 from scheduler.model.observation import ClusterInfo, Glance, Observation
+
+
+def always() -> bool:
+    """Whoever alone tells the cluster what to do may do so at any time."""
+    return True
 
 
 class ClusterUnavailableError(Exception):
@@ -67,9 +72,13 @@ class ClusterPort(Protocol):
         """
         ...
 
-    def apply(self, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
+    def apply(
+        self, actions: Sequence[Action], may_act: Callable[[], bool] = always
+    ) -> Sequence[ActionOutcome]:
         """Carry out actions of one kind together where the cluster can (one call for many jobs), one outcome each.
 
+        `may_act` is asked right before each command that changes something: when it says no nothing more is sent, and
+        what was not sent is `unknown`.
         Never raises for what the cluster answers: a refusal, a missing job or a time-out is an `Outcome`.
         Idempotent: applying an action whose wished state holds already answers `already`. An action aimed at a
         run that is over answers `gone` and touches nothing.

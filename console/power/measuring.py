@@ -3,7 +3,7 @@
 A measurement is written down before it is submitted, and holds no node for which a job waits: the cycle withdraws it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
 import structlog
@@ -173,10 +173,13 @@ def _wished(wish: Measurement) -> list[Measurement]:
     return [row] if is_new else []
 
 
-def make_room(cluster: Cluster, observation: Observation, port: BenchmarkPort | None) -> int:
+def make_room(
+    cluster: Cluster, observation: Observation, port: BenchmarkPort | None, confirm: Callable[[], None]
+) -> int:
     """End the measurements on nodes of partitions in which a job waits that could start; how many.
 
-    One that was withdrawn while Slurm did not answer still runs: it is ended again.
+    One that was withdrawn while Slurm did not answer still runs: it is ended again. `confirm`: raises where the caller
+    may not go by what he has observed any more.
     """
     named = {job.id for job in observation.jobs if job.name == MEASURE and job.state in _HOLDING}
     if port is None or not named:
@@ -194,6 +197,7 @@ def make_room(cluster: Cluster, observation: Observation, port: BenchmarkPort | 
     needed = {node for part in observation.partitions if part.name in wanted for node in part.nodes}
     in_the_way = [row for row in running if row.node in needed]
     if in_the_way:
+        confirm()
         withdraw(cluster, port, in_the_way)
         port.end([row.job_id for row in in_the_way if row.state not in OPEN_STATES])
         log.info("measurements make room", nodes=[row.node for row in in_the_way])

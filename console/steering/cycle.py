@@ -77,7 +77,7 @@ def run_cycle(cluster: Cluster) -> Report | None:
     try:
         failpoint("cycle.leased")
         # What a cycle makes lives until it is done, and is freed then without the collector.
-        with collector.paused():
+        with lease.keep_alive(), collector.paused():
             return _run(cluster, lease)
     except leases.LeaseLostError as error:
         # Not a defect: this process stood still, and another one goes on with what is written down.
@@ -143,7 +143,7 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
                 watch_starts(cluster, acting.observation, plans)
             following = Following(cluster, jobs, endings, nobody=not followed)
             found = _policies(cluster, acting.observation)
-            _verify(following, plans, found, failures, report)
+            _verify(following, plans, found, acting, report)
             failpoint("cycle.verifying")
             # An incident may have paused a partition meanwhile.
             policies = partition_policies(cluster) if following.paused else found
@@ -178,7 +178,7 @@ def _carry_out(
         allow_requeues(acting, policies, plans)
     report.issued = act(plans, acting)
     with failures.kept():
-        make_room(cluster, acting.observation, connect_benchmarks(cluster))
+        make_room(cluster, acting.observation, connect_benchmarks(cluster), acting.lease.renew)
     with failures.kept():
         chosen = choose(verdicts, acting.observation, failures.holds, acting.plans)
         report.kept = keep_nodes(cluster, acting, verdicts, wishes_of(chosen, acting.observation.taken_at))
@@ -193,11 +193,11 @@ def _verify(
     following: Following,
     plans: Sequence[Plan],
     policies: Mapping[str, PartitionFacts],
-    failures: Failures,
+    acting: Acting,
     report: Report,
 ) -> None:
     """Plan by plan: what is raised about one is rolled back, and the others' victims go on."""
-    cluster, jobs = following.cluster, following.jobs
+    cluster, jobs, failures = following.cluster, following.jobs, acting.failures
     report.open_before, report.asked_before = shown(plans), asked(plans)
     following.held = held_together(plans)
     with failures.kept(), transaction.atomic():
@@ -205,7 +205,7 @@ def _verify(
     for plan in plans:
         if plan.state == PlanState.EXECUTING:
             with failures.kept(plan.partition), transaction.atomic():
-                verify([plan], following, policies)
+                verify([plan], following, policies, acting.lease)
     with failures.kept(), transaction.atomic():
         following.settle_others(plans)
     with failures.kept(), transaction.atomic():

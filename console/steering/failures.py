@@ -14,14 +14,15 @@ from pathlib import PurePath
 
 import structlog
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, InternalError, OperationalError
 
 from console.core.redaction import hide
 from console.steering.actions.lease import LeaseLostError
 
 EVERYWHERE = ""
 """In place of a partition: the whole cycle."""
-DATABASE_AWAY = (OperationalError, InterfaceError)
+STOOD_STILL = "25P03"
+"""PostgreSQL's word for having ended a transaction in which nothing was done for too long."""
 LONGEST_SAID = 200
 OURS = ("console", "scheduler")
 
@@ -54,15 +55,17 @@ class Failures:
         """Keep what is raised inside, and go on behind it."""
         try:
             yield
-        except (LeaseLostError, *DATABASE_AWAY):
+        except LeaseLostError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, the cycle goes on and says so
+        except Exception as error:
+            if _is_database_away(error):
+                raise
             self.add(error, partitions, only_there=only_there)
 
     def add(self, error: Exception, partitions: Iterable[str] = (), *, only_there: bool = False) -> None:
         """Note an exception, with its traceback in the log."""
         failure = Failure(
-            place_and_words(error), frozenset(partitions), only_there, not isinstance(error, DATABASE_AWAY)
+            place_and_words(error), frozenset(partitions), only_there, not _is_database_away(error)
         )
         self.found.append(failure)
         log.error("cycle failed", what=failure.what, partitions=sorted(failure.partitions), exc_info=error)
@@ -72,6 +75,13 @@ class Failures:
         if {EVERYWHERE, partition} & self.held:
             return True
         return any(not each.only_there or partition in each.partitions for each in self.found)
+
+
+def _is_database_away(error: Exception) -> bool:
+    """Whether the database has not answered, or has given up waiting for this process: nobody's defect."""
+    if isinstance(error, InternalError):
+        return getattr(error.__cause__, "sqlstate", None) == STOOD_STILL
+    return isinstance(error, (OperationalError, InterfaceError))
 
 
 def place_and_words(error: Exception) -> str:

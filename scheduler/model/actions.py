@@ -144,3 +144,6 @@ class ActionOutcome:
     def ok(self) -> bool:
         """Whether the wished state holds."""
         return self.kind in {OutcomeKind.DONE, OutcomeKind.ALREADY}
+
+
+TOO_LATE = ActionOutcome(OutcomeKind.UNKNOWN, "not sent: it took too long to come to it")

@@ -1,6 +1,7 @@
 """On a real Slurm: a job that the checkpoint signal ends and that is not put back is lost, and told as an incident."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -18,10 +19,10 @@ def test_two_jobs_ended_failed_and_never_came_back(driver: Driver, monkeypatch: 
     """README's ¶81, with a signal that no script catches and a Slurm that does not put the jobs back."""
     honest = Writer.apply
 
-    def apply(writer: Writer, actions: Sequence[Action]) -> list[ActionOutcome]:
+    def apply(writer: Writer, actions: Sequence[Action], *rest: Any) -> list[ActionOutcome]:
         if actions and actions[0].kind is ActionKind.RECOVER:
             return [ActionOutcome(OutcomeKind.GONE, "the job ended, but not by the signal") for _ in actions]
-        return honest(writer, actions)
+        return honest(writer, actions, *rest)
 
     monkeypatch.setattr(Writer, "apply", apply)
     driver.policy(

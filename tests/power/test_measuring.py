@@ -26,6 +26,10 @@ def round_of(site: Site) -> list[str]:
     return [row.node for row in measure(site.partition.cluster, site.bench)]
 
 
+def nothing() -> None:
+    """Nobody else steers."""
+
+
 def finish(site: Site, state: str = MeasurementState.DONE) -> None:
     Measurement.objects.filter(state=MeasurementState.SUBMITTED).update(state=state, ended_at=clock.now())
 
@@ -159,9 +163,11 @@ def test_it_makes_room_for_any_job_that_could_start_and_is_repeated_later(site: 
     round_of(site)
     ours = job("901", JobState.RUNNING, name=MEASURE, alloc={"n1": {"cpu": 8}})
     cluster = site.partition.cluster
-    assert make_room(cluster, seen(site, ours), site.bench) == 0
-    assert make_room(cluster, seen(site, ours, job("5", JobState.PENDING, held=True)), site.bench) == 0
-    assert make_room(cluster, seen(site, ours, job("5", JobState.PENDING)), site.bench) == 1
+    assert make_room(cluster, seen(site, ours), site.bench, nothing) == 0
+    assert (
+        make_room(cluster, seen(site, ours, job("5", JobState.PENDING, held=True)), site.bench, nothing) == 0
+    )
+    assert make_room(cluster, seen(site, ours, job("5", JobState.PENDING)), site.bench, nothing) == 1
     assert site.bench.ended == ["901"]
     assert site.states()["n1"] == [MeasurementState.ASKED, MeasurementState.WITHDRAWN]
     assert Measurement.objects.get(node="n1", state=MeasurementState.ASKED).cause == Cause.REPEATED
@@ -179,7 +185,7 @@ def test_nothing_is_ended_for_a_job_that_waits_for_its_figure(
     waits = job("5", JobState.PENDING, to_be_placed=put_off)
     cluster = site.partition.cluster
     factories.make_job(cluster, "5", partition="x", phase="pending", reason=reason)
-    assert make_room(cluster, seen(site, ours, waits), site.bench) == ended
+    assert make_room(cluster, seen(site, ours, waits), site.bench, nothing) == ended
 
 
 def test_one_that_slurm_did_not_end_is_ended_by_the_next_cycle(site: Site) -> None:
@@ -188,12 +194,12 @@ def test_one_that_slurm_did_not_end_is_ended_by_the_next_cycle(site: Site) -> No
     look = seen(site, job("901", JobState.RUNNING, name=MEASURE), job("5", JobState.PENDING))
     site.bench.is_deaf = True
     with pytest.raises(ClusterUnavailableError):
-        make_room(cluster, look, site.bench)
+        make_room(cluster, look, site.bench, nothing)
     site.bench.is_deaf = False
-    assert make_room(cluster, look, site.bench) == 1
+    assert make_room(cluster, look, site.bench, nothing) == 1
     assert site.bench.ended == ["901"]
     gone = seen(site, job("901", JobState.COMPLETING, name=MEASURE), job("5", JobState.PENDING))
-    assert make_room(cluster, gone, site.bench) == 0
+    assert make_room(cluster, gone, site.bench, nothing) == 0
 
 
 def test_the_planner_takes_a_measurement_for_a_job_that_is_ending(site: Site) -> None:

@@ -52,10 +52,10 @@ def apply_raises(sim: Sim, *kinds: ActionKind, job: str = "") -> Iterator[None]:
     """The adapter raises for these kinds, as `recover` did for an exit code of 0:10."""
     honest = type(sim.port).apply
 
-    def apply(port: SimulatedCluster, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
+    def apply(port: SimulatedCluster, actions: Sequence[Action], *rest: Any) -> Sequence[ActionOutcome]:
         if any(action.kind in kinds and job in ("", action.run.job_id) for action in actions):
             raise ValueError("invalid literal for int() with base 10: '0:10'")
-        return honest(port, actions)
+        return honest(port, actions, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(sim.port), "apply", apply)

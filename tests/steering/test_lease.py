@@ -1,12 +1,18 @@
 """The lease: whoever lost it, or stood still too long, does nothing to the cluster any more."""
 
 import os
+import threading
 import time
-from datetime import timedelta
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
 
 import pytest
+from django.db import OperationalError
 from django.db.models import F
+from structlog.testing import capture_logs
 
+from console.cluster.connect import configured_cluster
 from console.core import clock, failpoints
 from console.steering.actions import lease
 from console.steering.cycle import run_cycle
@@ -20,6 +26,37 @@ def rival(sim: Sim) -> None:
     """The lease runs out and somebody else takes it."""
     CycleLease.objects.update(expires_at=F("expires_at") - timedelta(hours=1))
     assert lease.take(sim.cluster)
+
+
+def expiry() -> datetime:
+    at = CycleLease.objects.get().expires_at
+    assert at
+    return at
+
+
+def until(done: Callable[[], object]) -> None:
+    """Wait for another thread."""
+    end = time.monotonic() + 300
+    while not done() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert done()
+
+
+@contextmanager
+def prolonging(monkeypatch: pytest.MonkeyPatch) -> Iterator[lease.Lease]:
+    """A lease whose thread is at work, often."""
+    monkeypatch.setattr(lease, "PROLONGED_EVERY_S", 0.02)
+    held = lease.take(configured_cluster())
+    assert held
+    with held.keep_alive():
+        [thread] = threads()
+        yield held
+    until(lambda: not thread.is_alive())
+    held.release()
+
+
+def threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "lease"]
 
 
 def at(monkeypatch: pytest.MonkeyPatch, point: str, do: object) -> None:
@@ -106,3 +143,139 @@ def test_a_cycle_that_died_is_closed_when_the_next_one_is_kept(sim: Sim) -> None
 
     assert {cycle.number: cycle.outcome for cycle in Cycle.objects.all()}[10**6] == "failed"
     assert not Cycle.objects.filter(outcome="running").exists()
+
+
+# --- The thread that prolongs it, and what it is not good for -------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_lease_lasts_as_long_as_its_process_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    with prolonging(monkeypatch) as held:
+        first = expiry()
+        until(lambda: expiry() > first)
+        renewed, held.renewed = held.renewed, held.renewed - lease.FRESH_S
+        until(lambda: held._alive > renewed)
+        assert held.may_act()
+        with pytest.raises(lease.LeaseLostError, match="stood still"):
+            held.check()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_process_that_stood_still_sends_nothing_more_though_its_thread_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The thread may be the first to wake up, and nobody else may have wanted the lease meanwhile."""
+    with prolonging(monkeypatch) as held:
+        held._alive -= lease.FRESH_S
+        assert not held.may_act()
+        since = held._alive
+        until(lambda: held._alive > since)
+        assert not held.may_act()
+        held.renew()
+        assert held.may_act()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nothing_more_is_sent_when_somebody_else_has_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "PROLONGED_EVERY_S", 3600)
+    held = lease.take(configured_cluster())
+    assert held
+    CycleLease.objects.update(expires_at=F("expires_at") - timedelta(hours=1))
+    other = lease.take(configured_cluster())
+    assert other
+    assert other.may_act()
+    assert not held.may_act()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_thread_ends_when_somebody_else_has_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    with prolonging(monkeypatch):
+        CycleLease.objects.update(epoch=F("epoch") + 1, holder="elsewhere:1:1.x")
+        until(lambda: not threads())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_cycle_that_hangs_is_not_prolonged_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "LONGEST_CYCLE_S", 0)
+    with capture_logs() as logs, prolonging(monkeypatch):
+        first = expiry()
+        until(lambda: not threads())
+        assert expiry() == first
+    assert [(each["event"], each["log_level"]) for each in logs] == [
+        ("this cycle hangs; whoever comes next takes over", "error")
+    ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_thread_survives_a_database_that_is_away_and_says_so_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def away(_held: lease.Lease) -> None:
+        asked.append(1)
+        raise OperationalError("the database is away")
+
+    with capture_logs() as logs, prolonging(monkeypatch) as held:
+        with monkeypatch.context() as patch:
+            patch.setattr(lease.Lease, "_row", away)
+            until(lambda: len(asked) > 3)
+            assert not held.may_act()
+        first = expiry()
+        until(lambda: expiry() > first)
+        assert held.may_act()
+    said = [each["event"] for each in logs]
+    assert said.count("the lease of a cycle cannot be prolonged") == 1
+
+
+# --- What an overtaken holder had claimed ---------------------------------------------------------------------------
+
+
+def test_what_an_overtaken_holder_had_claimed_is_left_alone_as_long_as_a_command_may_take(
+    sim: Sim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its scontrol may be under way: a second one would hit the job's next run."""
+    sim.policy(start_deadline_s=600)
+    low = sim.running("ann", 8)
+    urgent = sim.submit("cy", 6)
+
+    def overtaken() -> None:
+        CycleLease.objects.update(expires_at=F("expires_at") - timedelta(hours=1))
+        other = lease.take(sim.cluster)
+        assert other
+        other.release()
+        monkeypatch.setattr(failpoints, "at_point", None)
+
+    at(monkeypatch, "act.requeue_hold.claimed", overtaken)
+    assert run_cycle(sim.cluster) is None
+
+    sim.cycles(60)
+    [stop] = sim.actions(ActionKind.REQUEUE_HOLD)
+    assert (stop.state, stop.attempts, sim.port.job(low).restarts) == ("executing", 1, 0)
+    sim.cycles(30)
+    [stop] = sim.actions(ActionKind.REQUEUE_HOLD)
+    assert (stop.attempts, sim.port.job(low).restarts) == (2, 1)
+    assert sim.state(urgent) is JobState.RUNNING
+
+
+def test_what_an_overtaken_holder_had_sent_is_seen_at_once(sim: Sim, monkeypatch: pytest.MonkeyPatch) -> None:
+    sim.policy()
+    low = sim.running("ann", 8)
+    urgent = sim.submit("cy", 6)
+
+    def overtaken() -> None:
+        rival(sim)
+        monkeypatch.setattr(failpoints, "at_point", None)
+
+    at(monkeypatch, "act.requeue_hold.applied", overtaken)
+    assert run_cycle(sim.cluster) is None
+    [stop] = sim.actions(ActionKind.REQUEUE_HOLD)
+    assert (stop.state, stop.outcome) == ("executing", ""), (
+        "what came of it is not written down by who was overtaken"
+    )
+    CycleLease.objects.update(holder="", expires_at=None)
+
+    sim.cycles(4)
+
+    assert sim.actions(ActionKind.REQUEUE_HOLD)[0].state == "verified"
+    assert (sim.state(urgent), sim.port.job(low).restarts) == (JobState.RUNNING, 1)

@@ -23,9 +23,9 @@ def told(sim: Sim, monkeypatch: pytest.MonkeyPatch) -> list[list[Action]]:
     calls: list[list[Action]] = []
     apply = type(sim.port).apply
 
-    def noting(port: Any, actions: list[Action]) -> Any:
+    def noting(port: Any, actions: list[Action], *rest: Any) -> Any:
         calls.append(list(actions))
-        return apply(port, actions)
+        return apply(port, actions, *rest)
 
     monkeypatch.setattr(type(sim.port), "apply", noting)
     return calls

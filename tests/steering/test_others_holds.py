@@ -1,6 +1,7 @@
 """What a person wants of a job that Giveway has stopped is kept: his own hold, his own begin time."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -62,11 +63,11 @@ def test_a_hold_that_comes_in_the_instant_before_the_release_is_left(
     low = _stopped(sim)
     apply = sim.port.apply
 
-    def held_just_before(actions: Sequence[Action]) -> Sequence[ActionOutcome]:
+    def held_just_before(actions: Sequence[Action], *rest: Any) -> Sequence[ActionOutcome]:
         if any(action.kind is ActionKind.RELEASE for action in actions):
             sim.port.release_by_user(low)
             sim.port.hold_by_user(low)
-        return apply(actions)
+        return apply(actions, *rest)
 
     monkeypatch.setattr(sim.port, "apply", held_just_before)
     sim.cycles(12, every_s=3)
@@ -83,8 +84,8 @@ def test_a_job_that_was_let_go_and_that_its_user_then_holds_is_not_let_go_again(
     low = _stopped(sim)
     apply = sim.port.apply
 
-    def held_right_after(actions: Sequence[Action]) -> Sequence[ActionOutcome]:
-        outcomes = apply(actions)
+    def held_right_after(actions: Sequence[Action], *rest: Any) -> Sequence[ActionOutcome]:
+        outcomes = apply(actions, *rest)
         if any(action.kind is ActionKind.RELEASE for action in actions):
             sim.port.hold_by_user(low)
         return outcomes

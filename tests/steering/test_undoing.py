@@ -183,12 +183,12 @@ def test_a_pause_that_is_set_within_the_cycle_is_heeded(sim: Sim) -> None:
     sim.submit("cy", 8)
     honest = type(sim.port).apply
 
-    def pauses(port: SimulatedCluster, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
+    def pauses(port: SimulatedCluster, actions: Sequence[Action], *rest: Any) -> Sequence[ActionOutcome]:
         if actions[0].kind is ActionKind.PRIORITISE:
             Pause.objects.get_or_create(
                 cluster=sim.cluster, partition="", defaults={"since": clock.now(), "by": "dave"}
             )
-        return honest(port, actions)
+        return honest(port, actions, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(sim.port), "apply", pauses)

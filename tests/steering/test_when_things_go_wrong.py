@@ -1,6 +1,7 @@
 """Lost answers, refusals, deaths, degraded looks: nobody is stopped twice, nobody stays held, nothing is lost."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from django.db import transaction
@@ -248,10 +249,10 @@ def test_a_process_that_dies_between_claim_and_stop_is_made_good(
     urgent = sim.submit("cy", 6)
     honest = type(sim.port).apply
 
-    def dies(port: SimulatedCluster, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
+    def dies(port: SimulatedCluster, actions: Sequence[Action], *rest: Any) -> Sequence[ActionOutcome]:
         if any(action.kind is ActionKind.REQUEUE_HOLD for action in actions):
             raise KeyboardInterrupt
-        return honest(port, actions)
+        return honest(port, actions, *rest)
 
     monkeypatch.setattr(type(sim.port), "apply", dies)
     with pytest.raises(KeyboardInterrupt):

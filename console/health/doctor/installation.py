@@ -48,7 +48,7 @@ def _deployment() -> Iterator[Finding]:
     tags = registry.tags_available(deployed) - OF_THE_CODE
     found = [
         message
-        for message in checks.run_checks(tags=tags, include_deployment_checks=deployed)
+        for message in checks.run_checks(tags=sorted(tags), include_deployment_checks=deployed)
         if message.level >= checks.WARNING and not message.is_silenced()
     ]
     for message in found:

@@ -90,7 +90,7 @@ class Acting:
         if not actions:
             return []
         self.lease.check()
-        return self.adapter.apply(actions)
+        return self.adapter.apply(actions, self.lease.may_act)
 
 
 @dataclass(slots=True)
@@ -118,15 +118,18 @@ class _Look:
 def act(plans: Sequence[Plan], acting: Acting) -> int:
     """Carry out every action that is due; returns how many were issued."""
     failures = acting.failures
-    begin([plan for plan in plans if plan.state == PlanState.APPROVED and not failures.holds(plan.partition)])
+    _begin(
+        [plan for plan in plans if plan.state == PlanState.APPROVED and not failures.holds(plan.partition)],
+        acting,
+    )
     failpoint("act.begun")
     running = [plan for plan in plans if plan.state == PlanState.EXECUTING]
     for hold, plan in due_to_be_let_go([each for each in running if not failures.holds(each.partition)]):
-        request_undo(hold, say("whole.turn", plan=plan.pk))
+        _have_undone(hold, say("whole.turn", plan=plan.pk), acting)
     waits = still_held(running, acting.observation.jobs)
     exchanges = Exchanges(running, acting.observation)
     for plan, why in exchanges.broken():
-        request_undo(plan, why)
+        _have_undone(plan, why, acting)
     look = _Look(acting)
     issued = 0
     for kind in STAGES:
@@ -148,23 +151,24 @@ def act(plans: Sequence[Plan], acting: Acting) -> int:
 def _carry_out(due: list[PlannedAction], plans: Sequence[Plan], look: "_Look") -> int:
     """Issue actions of one kind that still make sense; returns how many."""
     if due and due[0].kind in STOPPING:
-        due = _still_sensible(due, plans, look.latest())
+        due = _still_sensible(due, plans, look.latest(), look.acting)
     if not due:
         return 0
     look.is_old |= due[0].kind == ActionKind.PRIORITISE
     return _issue(due, look.acting)
 
 
-def begin(plans: Iterable[Plan]) -> None:
+def _begin(plans: Iterable[Plan], acting: Acting) -> None:
     """approved → executing."""
     for plan in plans:
         with transaction.atomic():
+            acting.lease.renew()
             if move_plan(plan, PlanState.EXECUTING):
                 tell_plan(plan, "plan.executing", before={"state": "approved"}, after={"state": "executing"})
 
 
 def _still_sensible(
-    due: Sequence[PlannedAction], plans: Sequence[Plan], observation: Observation | None
+    due: Sequence[PlannedAction], plans: Sequence[Plan], observation: Observation | None, acting: Acting
 ) -> list[PlannedAction]:
     """Only the actions of plans that would still make the room they promise, for a job that would still start in it;
     the others wait for `verifying`. Without an observation that is none of them."""
@@ -180,19 +184,27 @@ def _still_sensible(
             why = again.why_not(plan, observation)
             sensible[plan.pk] = why == ""
             if why:
-                request_undo(plan, why)
+                _have_undone(plan, why, acting)
             elif plan.tasks and sensible[plan.pk]:
-                spare(plan, again.needless(plan, observation))
+                _spare(plan, again.needless(plan, observation), acting)
     left = [action for action in due if sensible[action.plan_id] and action.state == ActionState.PLANNED]
     return asked(left, observation) if due[0].kind == ActionKind.SIGNAL else left
 
 
-def spare(plan: Plan, runs: frozenset[RunKey]) -> None:
+def _spare(plan: Plan, runs: frozenset[RunKey], acting: Acting) -> None:
     """Leave these victims alone: the plan goes on without them."""
     with transaction.atomic():
+        acting.lease.renew()
         for action in plan.actions.all():
             if action.kind in STOPPING and run_of(action) in runs:
                 expire(action, SPARED)
+
+
+def _have_undone(plan: Plan, why: str, acting: Acting) -> None:
+    """`request_undo` for what this process has seen, if it did not stand still since."""
+    with transaction.atomic():
+        acting.lease.renew()
+        request_undo(plan, why)
 
 
 def request_undo(plan: Plan, why: str) -> None:
@@ -228,9 +240,10 @@ def _issue(actions: Sequence[PlannedAction], acting: Acting) -> int:
         return 0
     failpoint(f"act.{kind}.claimed")
     acting.lease.check()
-    outcomes = acting.adapter.apply([_command(action) for action in claimed])
+    outcomes = acting.adapter.apply([_command(action) for action in claimed], acting.lease.may_act)
     failpoint(f"act.{kind}.applied")
     with transaction.atomic():
+        acting.lease.renew()
         for action, outcome in zip(claimed, outcomes, strict=True):
             _settle(action, outcome)
     failpoint(f"act.{kind}.settled")

@@ -43,11 +43,11 @@ def allow_requeues(acting: Acting, policies: Mapping[str, PartitionFacts], plans
             row.attempts, row.issued_at, row.outcome, row.detail = row.attempts + 1, clock.now(), "", ""
         NotRequeued.objects.bulk_update(rows, ["attempts", "issued_at", "outcome", "detail"])
     failpoint("act.allow_requeue.claimed")
-    acting.lease.check()
     actions = [Action(ActionKind.ALLOW_REQUEUE, jobs[row.job_id].run, comment=WORDS) for row in rows]
-    outcomes = acting.adapter.apply(actions)
+    outcomes = acting.apply(actions)
     failpoint("act.allow_requeue.applied")
     with transaction.atomic():
+        acting.lease.renew()
         for row, outcome in zip(rows, outcomes, strict=True):
             _settle(row, outcome)
     failpoint("act.allow_requeue.settled")

@@ -1,7 +1,8 @@
 """Believing only what is seen: actions and plans move on by the next observation, never by an exit code.
 
 1. An issued action whose effect is seen is verified; an overdue one is planned again, a few times, then failed.
-2. A claimed action whose process died (still `executing` when a new cycle holds the lease) is judged the same way.
+2. A claimed action whose process died (still `executing` when a new cycle holds the lease) is judged the same way; of
+   one that only stood still the command may be under way: its effect is waited for as long as a command may take.
 3. A plan whose beneficiary runs gets its releases; one that cannot reach that any more is undone: no further stop,
    releases at once, the beneficiary's priority given back.
 4. When nothing is left to do, and every victim is accounted for, the plan is over: verified or undone.
@@ -14,6 +15,7 @@ from console.core import clock
 from console.steering.actions import checkpoints
 from console.steering.actions.acting import GOING_ON, TAKING_BACK, request_undo
 from console.steering.actions.growing import hold_for_its_number, runs_larger, why_given_up
+from console.steering.actions.lease import Lease
 from console.steering.actions.letting_go import watch_hold
 from console.steering.actions.orphaned_holds import LEFT
 from console.steering.actions.others_holds import held_by_another, leave_others_holds
@@ -51,7 +53,9 @@ NOT_PUT_BACK = say("action.not_put_back")
 Jobs = Mapping[str, ObservedJob]
 
 
-def verify(plans: Sequence[Plan], following: Following, policies: Mapping[str, PartitionFacts]) -> None:
+def verify(
+    plans: Sequence[Plan], following: Following, policies: Mapping[str, PartitionFacts], lease: Lease
+) -> None:
     """Move every open plan and its actions on, by what is seen. Must run inside a transaction."""
     jobs = following.jobs
     for plan in plans:
@@ -59,7 +63,7 @@ def verify(plans: Sequence[Plan], following: Following, policies: Mapping[str, P
             continue
         for action in plan.actions.all():
             if action.state in (ActionState.ISSUED, ActionState.EXECUTING):
-                _judge(action, jobs.get(action.job_id))
+                _judge(action, jobs.get(action.job_id), lease)
         _watch(plan, following, policies.get(plan.partition))
         _recover_killed(plan, jobs)
         _recover_forgotten(plan, following)
@@ -142,7 +146,7 @@ def _has_survived(signal: PlannedAction, job: ObservedJob) -> bool:
     return signal.issued_at is None or abs(clock.now() - signal.issued_at) >= SURVIVED
 
 
-def _judge(action: PlannedAction, job: ObservedJob | None) -> None:
+def _judge(action: PlannedAction, job: ObservedJob | None, lease: Lease) -> None:
     now = clock.now()
     if is_seen(action, job):
         if move_action(action, ActionState.VERIFIED, verified_at=now, detail="" if job else LEFT):
@@ -151,7 +155,7 @@ def _judge(action: PlannedAction, job: ObservedJob | None) -> None:
     if job is not None and job.state == JobState.COMPLETING:
         return  # It is on its way; ending may take as long as the site's epilog does.
     orphan = action.state == ActionState.EXECUTING
-    if not orphan and not _is_overdue(action, now):
+    if lease.may_still_come(action.issued_at) if orphan else not _is_overdue(action, now):
         return
     if action.attempts >= ATTEMPTS and action.kind not in PATIENT:
         if move_action(action, ActionState.FAILED, detail=say("action.in_vain", n=action.attempts)):

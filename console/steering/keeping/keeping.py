@@ -142,6 +142,7 @@ def _keep(
     outcomes = acting.apply([_action(place, wish) for place, wish, _ in due])
     failpoint("act.keep.applied")
     with transaction.atomic():
+        acting.lease.renew()
         for (place, _, _), outcome in zip(due, outcomes, strict=True):
             refused = "" if outcome.ok else outcome.detail[:LONGEST_WORDS]
             if outcome.kind in {OutcomeKind.REFUSED, OutcomeKind.GONE, OutcomeKind.UNKNOWN}:

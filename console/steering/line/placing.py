@@ -94,7 +94,7 @@ def put_in_place(
     failpoint("act.place.claimed")
     lease.check()
     actions = [Action(ActionKind.PLACE, job.run, value=str(change.nice)) for job, change in moves]
-    outcomes = adapter.apply(actions)
+    outcomes = adapter.apply(actions, lease.may_act)
     failpoint("act.place.applied")
     refused = [
         asked[action.run.job_id]
@@ -104,6 +104,7 @@ def put_in_place(
     for place in refused:
         place.nice, place.asked_from, place.attempts = place.asked_from or 0, None, 0
     with transaction.atomic():
+        lease.renew()
         save(refused)
     failpoint("act.place.settled")
     return len(actions)

@@ -11,12 +11,16 @@ from console.core.sentence_field import SentenceField
 
 
 class CycleLease(models.Model):
-    """Who may run a cluster's cycle now. `epoch` grows with each holder, so that a late one can be told apart."""
+    """Who may run a cluster's cycle now. `epoch` grows with each holder, so that a late one can be told apart.
+
+    `overtaken_at`: when it was last taken from a holder that may be alive, and have a command under way.
+    """
 
     cluster = models.OneToOneField("cluster.Cluster", on_delete=models.CASCADE, related_name="lease")
     holder = models.CharField(max_length=100, blank=True)
     epoch = models.PositiveBigIntegerField(default=0)
     expires_at = models.DateTimeField(null=True)
+    overtaken_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return f"{self.cluster}: {self.holder or 'free'} (epoch {self.epoch})"

@@ -5,7 +5,7 @@ an action has made due runs at the beginning of the next one, as slurmctld wakes
 """
 
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from scheduler.adapters.simulator import keeping, lifecycle
 from scheduler.adapters.simulator.acting import act
@@ -16,11 +16,11 @@ from scheduler.adapters.simulator.looking import look
 from scheduler.adapters.simulator.schedule import run_pass
 from scheduler.adapters.simulator.state import SimNodeState, SimState
 from scheduler.adapters.simulator.submission import submit
-from scheduler.model.actions import Action, ActionOutcome
+from scheduler.model.actions import TOO_LATE, Action, ActionOutcome
 from scheduler.model.endings import Ending, EndKind
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import ClusterInfo, Glance, Observation, Resizing
-from scheduler.ports import ClusterUnavailableError
+from scheduler.ports import ClusterUnavailableError, always
 
 VERSION = "1"
 
@@ -68,8 +68,12 @@ class SimulatedCluster:
             if job_id in self.state.jobs or job_id in self.state.endings
         }
 
-    def apply(self, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
+    def apply(
+        self, actions: Sequence[Action], may_act: Callable[[], bool] = always
+    ) -> Sequence[ActionOutcome]:
         """Carry out the actions one after the other, all at this moment."""
+        if not may_act():
+            return [TOO_LATE] * len(actions)
         return [act(self.state, action) for action in actions]
 
     # --- what users and administrators do ---

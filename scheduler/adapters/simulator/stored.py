@@ -20,7 +20,7 @@ from scheduler.adapters.simulator.state import SimNodeState
 from scheduler.model.actions import Action, ActionOutcome, OutcomeKind
 from scheduler.model.endings import Ending
 from scheduler.model.observation import ClusterInfo, Glance, Observation
-from scheduler.ports import ClusterUnavailableError
+from scheduler.ports import ClusterUnavailableError, always
 
 FORMAT = "giveway.simulator/1"
 CATCH_UP_S = 600
@@ -84,11 +84,13 @@ class StoredSimulator:
         with self.opened() as cluster:
             return cluster.ended(job_ids)
 
-    def apply(self, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
+    def apply(
+        self, actions: Sequence[Action], may_act: Callable[[], bool] = always
+    ) -> Sequence[ActionOutcome]:
         """Carry out actions. When the file cannot be used, nothing happens and every outcome is unknown."""
         try:
             with self.opened() as cluster:
-                return cluster.apply(actions)
+                return cluster.apply(actions, may_act)
         except ClusterUnavailableError as error:
             return [ActionOutcome(OutcomeKind.UNKNOWN, str(error)) for _ in actions]
 

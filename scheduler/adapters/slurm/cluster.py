@@ -13,7 +13,7 @@ from scheduler.adapters.slurm.write import Writer
 from scheduler.model.actions import Action, ActionOutcome
 from scheduler.model.endings import Ending
 from scheduler.model.observation import ClusterInfo, Glance, Observation
-from scheduler.ports import ClusterUnavailableError
+from scheduler.ports import ClusterUnavailableError, always
 
 TIMEOUT_S = 20.0
 
@@ -72,9 +72,11 @@ class SlurmCluster:
             facts = self._reader.config().facts or {}
             return endings.look(self._runner, job_ids, storage=facts.get("AccountingStorageType", ""))
 
-    def apply(self, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
-        """Carry out actions, those of one kind and value together; see `Cluster.apply`."""
-        return self._writer.apply(actions)
+    def apply(
+        self, actions: Sequence[Action], may_act: Callable[[], bool] = always
+    ) -> Sequence[ActionOutcome]:
+        """Carry out actions, those of one kind and value together; see `ClusterPort.apply`."""
+        return self._writer.apply(actions, may_act)
 
 
 @contextmanager

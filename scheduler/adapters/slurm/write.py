@@ -35,19 +35,20 @@ from scheduler.model.actions import (
     FIRST_ALLOW,
     NOT_HELD,
     NOT_REQUEUEABLE,
+    TOO_LATE,
     Action,
     ActionKind,
     ActionOutcome,
     OutcomeKind,
 )
 from scheduler.model.observation import Resizing
+from scheduler.ports import always
 
 AT_ONCE = 500
 """Jobs per command; an argument list is bounded, and so is the harm of a time-out."""
 MAX_COMMENT = 200
 TRIES = 8
 """So often a job is made requeueable right before its requeue, while its user takes that back."""
-TOO_LATE = ActionOutcome(OutcomeKind.UNKNOWN, "not sent: it took too long to come to it")
 
 
 @dataclass(slots=True)
@@ -67,16 +68,18 @@ class Writer:
     ways: Callable[[], frozenset[Resizing]] = frozenset
     delay_s: Callable[[], int] = lambda: holds.REQUEUE_DELAY_S
     _until: float = field(default=0.0, init=False)
+    _may_act: Callable[[], bool] = field(default=always, init=False)
 
-    def apply(self, actions: Sequence[Action]) -> list[ActionOutcome]:
+    def apply(self, actions: Sequence[Action], may_act: Callable[[], bool] = always) -> list[ActionOutcome]:
         """One outcome per action, in order. Never raises, whatever Slurm answers or fails to answer.
 
-        Nothing is begun later than twice the time limit of a command from now: a process that stood still after its
-        look must not act on it, and the caller's right to act (its lease) has an end.
+        Nothing is begun when the caller may not act any more (its lease is lost, it stood still), nor later than twice
+        the time limit of a command from now: whoever comes after it counts on that.
         """
         self._until = (
             self.clock() + 2 * self.runner.timeout_s + self.runner.limit.patience_s(8 * len(actions))
         )
+        self._may_act = may_act
         outcomes: dict[int, ActionOutcome] = {}
         for numbers in _groups(actions):
             group = {number: actions[number] for number in numbers}
@@ -246,7 +249,7 @@ class Writer:
         """Run one command on several jobs and give each its outcome."""
         patience = self.scancel_s if program == "scancel" else self.runner.timeout_s
         left = self._until - self.clock()
-        if left <= 0:
+        if left <= 0 or not self._may_act():
             return dict.fromkeys(ids, TOO_LATE)
         limit = min(min(patience, self.runner.timeout_s) + self.extra_s * len(ids), left)
         try:

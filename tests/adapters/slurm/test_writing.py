@@ -7,7 +7,7 @@ import pytest
 from scheduler.adapters.slurm.commands import CommandAnswer
 from scheduler.adapters.slurm.errors import SlurmTimeoutError, SlurmUnavailableError
 from scheduler.adapters.slurm.write import AT_ONCE, Writer
-from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind
+from scheduler.model.actions import TOO_LATE, Action, ActionKind, ActionOutcome, OutcomeKind
 from scheduler.model.jobs import RunKey
 from tests.adapters.slurm.replay import RECORDED_MARK, VERSIONS, Scripted, recorded_answers
 from tests.adapters.slurm.test_rows import FREE
@@ -191,6 +191,18 @@ def test_a_process_that_stood_still_after_its_look_sends_nothing() -> None:
 
     assert changes(runner) == []
     assert (outcome.kind, outcome.detail[:8]) == (OutcomeKind.UNKNOWN, "not sent")
+
+
+def test_nothing_more_is_sent_when_the_caller_may_not_act_any_more() -> None:
+    """It stood still between two commands: what it had sent stands, what it was about to send is not sent."""
+    runner = cluster(*running("1", "2"))
+    may_act = iter([True, False])
+    actions = [*stop(ActionKind.REQUEUE_HOLD, "1"), *stop(ActionKind.CANCEL, "2")]
+
+    outcomes = Writer(runner).apply(actions, lambda: next(may_act))
+
+    assert changes(runner) == [("scontrol", "requeuehold", "1")]
+    assert outcomes == [ActionOutcome(OutcomeKind.DONE), TOO_LATE]
 
 
 def test_kinds_and_values_are_kept_apart_and_in_order() -> None:

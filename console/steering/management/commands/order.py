@@ -27,7 +27,8 @@ class Command(BaseCommand):
         if lease is None:
             raise CommandError("A cycle is under way; try again.", returncode=1)
         try:
-            done = reset(cluster, connect(cluster), lease)
+            with lease.keep_alive():
+                done = reset(cluster, connect(cluster), lease)
         except ClusterUnavailableError as error:
             raise CommandError(f"The cluster cannot be observed: {error}", returncode=1) from error
         except LeaseLostError as error:

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("cluster", "0015_slowed"),
-        ("steering", "0021_submissions_of_plans"),
+        ("steering", "0022_lease_overtaken"),
     ]
 
     operations = [
