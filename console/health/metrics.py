@@ -18,7 +18,7 @@ from console.cluster.models import Cluster
 from console.core import clock
 from console.core.files import free_bytes, own_folders
 from console.health.measuring import Measurements, broker_queues, measure
-from console.steering.cadence import read_cadence
+from console.steering.cadence import read_cadences
 from console.steering.models import OPEN_STATES, CycleMeter
 from console.steering.recording import metering
 
@@ -115,7 +115,8 @@ def _ages(clusters: Iterable[Cluster], meters: Iterable[CycleMeter]) -> Iterator
 
 
 def _cadence(clusters: Iterable[Cluster]) -> Iterator[Metric]:
-    cadences = {row.name: read_cadence(row) for row in clusters}
+    found = read_cadences(clusters)
+    cadences = {row.name: found[row.pk] for row in clusters}
     gaps = {
         (name, quantile): value
         for name, each in cadences.items()

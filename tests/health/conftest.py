@@ -8,7 +8,7 @@ from console.cluster.models import Cluster
 from console.core import clock
 from console.health import selectors
 from console.notices.models import Notice
-from console.steering.models import CycleMeter, Pause
+from console.steering.models import CycleMeter, Pause, SteeringMinute
 from console.steering.recording import metering
 from tests.factories import (
     NOW,
@@ -46,6 +46,11 @@ def house(db: None, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     Notice.objects.create(
         kind="stopped", key="k", user="ann", cluster="dev", partition="x", job_id="88", plan=over.pk,
         text="Stopped.", made_at=NOW, hook_due=NOW,
+    )  # fmt: skip
+    SteeringMinute.objects.create(
+        cluster=cluster, minute=int(NOW.timestamp()) // 60 - 1, source="steering", gaps={"2": 9, "10": 1},
+        longest_s=9.5, requests={"queue": 10, "nodes": 10},
+        answer_s=6.0, limited=3,
     )  # fmt: skip
     CycleMeter.objects.create(
         cluster=cluster,

@@ -42,7 +42,7 @@ from console.power import figures
 from console.power.figures import NewReading
 from console.power.models import Measurement, MeasuringRule, Processor, Source
 from console.starts.models import ExpectedStart
-from console.steering.models import CycleMeter, Incident, Pause, Plan
+from console.steering.models import CycleMeter, CyclePace, Incident, Pause, Plan, SteeringMinute
 from console.steering.streaks import Streak, written
 from scheduler.adapters.slurm.config import words_of
 from scheduler.model.checkup import Checkup
@@ -263,6 +263,36 @@ def test_clocks() -> None:
 
 
 # --- the console's own ---
+
+
+def test_the_cadence_of_the_cycles(house: Cluster) -> None:
+    assert bad(work.check_cadence()) == []
+    SteeringMinute.objects.update(late_s=61.0, longest_s=64.0, instead=[["forecasts.forecast", 60.5]])
+    level, text = only(work.check_cadence())
+    assert level is Level.WARN and "no cycle for 64 s" in text and "forecasts.forecast (60.5 s)" in text
+    SteeringMinute.objects.update(instead=[])
+    assert "ran nothing else" in only(work.check_cadence())[1]
+
+
+def test_what_slurmctld_is_asked(house: Cluster) -> None:
+    Cluster.objects.update(kind="slurm")
+    pace = CyclePace.objects.create(cluster=house, budget=4)
+    level, text = only(work.check_cadence())
+    assert level is Level.WARN and "3 commands had to wait" in text and "4 times a minute" in text
+    SteeringMinute.objects.update(limited=0, stretched=2)
+    assert "wait for the budget of 4" in only(work.check_cadence())[1]
+    SteeringMinute.objects.update(stretched=0)
+    assert bad(work.check_cadence()) == []
+    pace.fault = "sdiag is not on the PATH of this process"
+    pace.save()
+    assert "counters cannot be read" in only(work.check_cadence())[1]
+
+
+def test_what_a_limit_of_slurmctld_means(settings: Settings) -> None:
+    assert bad(slurm.check_rate_limit(GOOD)) == []
+    assert bad(slurm.check_rate_limit(replace(GOOD, burst=30, per_minute=240.0))) == []
+    level, text = only(slurm.check_rate_limit(replace(GOOD, burst=40, per_minute=4.0)))
+    assert level is Level.WARN and "only 4 times a minute" in text
 
 
 def test_the_worker(house: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
