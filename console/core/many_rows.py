@@ -1,35 +1,53 @@
-"""One statement for many rows, where Django's own way takes a text of megabytes."""
+"""Many rows: written in one statement, where Django's own way takes a text of megabytes; deleted some at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from django.db import connection, models
+from django.db import connection, models, transaction
 
+from console.core.pace import begun_within
 from console.core.sentence_field import SentenceField
+
+AT_ONCE = 2_000
+DELETING_S = 5.0
 
 
 def update_rows(model: type[models.Model], fields: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
     """Write these fields of many rows; each of `rows` has their values, and its key last.
 
-    The fields hold numbers, texts and sentences. One prepared statement for all: `bulk_update` makes a text of
-    megabytes of a thousand rows.
+    The fields hold numbers, texts, sentences and JSON. One prepared statement for all: `bulk_update` makes a text of
+    megabytes of a thousand rows. All rows or none.
     """
     if not rows:
         return
     table, name = model._meta, connection.ops.quote_name  # noqa: SLF001 - Django's documented name
     columns: list[Any] = [table.get_field(field) for field in fields]
-    worded = {place: field for place, field in enumerate(columns) if isinstance(field, SentenceField)}
-    values = [_stored(row, worded) for row in rows]
+    kinds = (SentenceField, models.JSONField)
+    encoded = {place: field for place, field in enumerate(columns) if isinstance(field, kinds)}
+    values = [_stored(row, encoded) for row in rows]
     changes = ", ".join(f"{name(column.column)} = %s" for column in columns)
-    with connection.cursor() as cursor:
+    with transaction.atomic(savepoint=False), connection.cursor() as cursor:
         cursor.executemany(f"UPDATE {name(table.db_table)} SET {changes} WHERE id = %s", values)  # noqa: S608 - names of our own columns
 
 
-def _stored(row: tuple[Any, ...], worded: Mapping[int, Any]) -> Sequence[Any]:
-    """A row's values as the database takes them: those of `worded` fields, by their place; plain ones as they are."""
-    if not worded:
+def _stored(row: tuple[Any, ...], encoded: Mapping[int, Any]) -> Sequence[Any]:
+    """A row's values as the database takes them: those of `encoded` fields, by their place; plain ones as they are."""
+    if not encoded:
         return row
     values = list(row)
-    for place, field in worded.items():
+    for place, field in encoded.items():
         values[place] = field.get_db_prep_save(values[place], connection)
     return values
+
+
+def delete_rows(rows: models.QuerySet[Any]) -> int:
+    """Delete rows that nobody refers to, some in each transaction, so that nobody else waits long to write; how many.
+
+    After `DELETING_S` of a processor the rest is left for the next time.
+    """
+    return sum(begun_within(DELETING_S, _deleted(rows)))
+
+
+def _deleted(rows: models.QuerySet[Any]) -> Iterator[int]:
+    while keys := list(rows.order_by().values_list("pk", flat=True)[:AT_ONCE]):
+        yield rows.model._base_manager.filter(pk__in=keys).delete()[0]  # noqa: SLF001 - Django's documented name

@@ -4,11 +4,13 @@ A job counts with its last run, and only where that run was its only one: one th
 saved state ran longer than its last run tells.
 """
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
+from itertools import islice
+from math import inf
 
-from django.db import transaction
 from django.db.models import F
 
 from console.cluster.connect import read_finished
@@ -18,7 +20,8 @@ from console.forecasts.models import LONGEST_NAME, AccountingRead, FinishedSourc
 from console.forecasts.requests import RequestSize, size_of
 from scheduler.model.finished import FinishedRun
 
-BATCH = 300
+BATCH, WRITTEN = 300, 100
+"""So many are looked for in one query, and written in one transaction."""
 AGAIN = timedelta(minutes=10)
 """slurmdbd may be told of an end so much later: the last minutes are read once more."""
 PORTION_S = 24 * 3600
@@ -27,12 +30,20 @@ FIRST_LOOK = timedelta(days=30)
 SEEN_SINCE = timedelta(hours=1)
 """What ended so long ago was kept by an earlier round."""
 Tell = Callable[[int, int, int], None]
+Run = tuple[str, int]
+"""A job, and when its run began."""
 
 
 def keep_seen(cluster: Cluster) -> int:
     """Keep what the cycles saw end within the last hour; how many are new."""
-    since = clock.now() - SEEN_SINCE
-    rows = list(Job.objects.filter(cluster=cluster, phase=JobPhase.ENDED, ended_at__gte=since, start__gt=0))
+    # The index is by the moment alone: with the cluster in the question SQLite would read all jobs.
+    ended = Job.objects.filter(phase=JobPhase.ENDED, ended_at__gte=clock.now() - SEEN_SINCE, start__gt=0)
+    seen = {
+        (job_id, start): pk
+        for where, pk, job_id, start in ended.values_list("cluster", "pk", "job_id", "start")
+        if where == cluster.pk
+    }
+    rows = list(Job.objects.filter(pk__in=[seen[key] for key in seen.keys() - _kept(cluster, seen)]))
     ids = {row.job_id for row in rows}
     runs = list(JobRun.objects.filter(cluster=cluster, job_id__in=ids, ended__isnull=False))
     times = Counter(run.job_id for run in runs)
@@ -46,7 +57,7 @@ def keep_seen(cluster: Cluster) -> int:
         and run.start == row.start
         and not row.restarts
     ]
-    return _keep(fresh)
+    return _keep(cluster, fresh)
 
 
 def _seen(cluster: Cluster, job: Job, run: JobRun, told: JobForecast | None) -> KeptRun:
@@ -74,15 +85,16 @@ def _seen(cluster: Cluster, job: Job, run: JobRun, told: JobForecast | None) -> 
 
 
 def keep_accounted(
-    cluster: Cluster, since: int | None = None, tell: Tell | None = None
+    cluster: Cluster, since: int | None = None, tell: Tell | None = None, within_s: float = inf
 ) -> AccountingRead | None:
     """Read Slurm's accounting on from where the last reading ended, a day at a time; None where there is none.
 
     `since`: begin there instead, for a longer past. `tell` is called after each portion with the moment reached, the
-    moment to reach, and the jobs kept. Each portion is kept with the mark of how far it reaches: a reading that is cut
-    short goes on from there. A reading that fails leaves its reason in `fault`.
+    moment to reach, and the jobs kept. Each portion is kept before the mark of how far it reaches: a reading that is
+    cut short, or that has taken `within_s` seconds, goes on from there. A reading that fails leaves its reason in
+    `fault`.
     """
-    now = int(clock.now().timestamp())
+    now, began = int(clock.now().timestamp()), time.monotonic()
     read = AccountingRead.objects.filter(cluster=cluster).first()
     begin = _begin(read, now) if since is None else since
     kept = 0
@@ -91,18 +103,20 @@ def keep_accounted(
         answer = read_finished(cluster, begin, until)
         if not answer.kept:
             return None
-        with transaction.atomic():
-            read, _ = AccountingRead.objects.get_or_create(cluster=cluster, defaults={"until": begin})
-            read.fault = answer.fault
-            if answer.fault:
-                read.save(update_fields=["fault"])
-                return read
-            kept += _keep(_accounted(cluster, answer.runs))
-            read.until, read.strange = max(read.until, until), F("strange") + answer.strange
-            read.save()
+        if not answer.fault:
+            kept += _keep(cluster, _accounted(cluster, answer.runs))
+        read, _ = AccountingRead.objects.get_or_create(cluster=cluster, defaults={"until": begin})
+        read.fault = answer.fault
+        if answer.fault:
+            read.save(update_fields=["fault"])
+            return read
+        read.until, read.strange = max(read.until, until), F("strange") + answer.strange
+        read.save()
         if tell is not None:
             tell(until, now, kept)
         begin = until
+        if time.monotonic() - began >= within_s:
+            break
     return AccountingRead.objects.filter(cluster=cluster).first()
 
 
@@ -124,9 +138,22 @@ def _accounted(cluster: Cluster, runs: Sequence[FinishedRun]) -> Iterable[KeptRu
                 yield KeptRun(cluster=cluster, source=FinishedSource.ACCOUNTING, **told)
 
 
-def _keep(jobs: Iterable[KeptRun]) -> int:
-    """Write what is not there yet; how many rows are new."""
-    rows: Sequence[KeptRun] = list(jobs)
-    before = KeptRun.objects.count() if rows else 0
-    KeptRun.objects.bulk_create(rows, batch_size=BATCH, ignore_conflicts=True)
-    return KeptRun.objects.count() - before if rows else 0
+def _keep(cluster: Cluster, jobs: Iterable[KeptRun]) -> int:
+    """Write what is not there yet, some at a time; how many rows are new."""
+    rows, count = iter(jobs), 0
+    while some := list(islice(rows, BATCH)):
+        known = _kept(cluster, [(row.job_id, row.start) for row in some])
+        new = [row for row in some if (row.job_id, row.start) not in known]
+        for first in range(0, len(new), WRITTEN):
+            KeptRun.objects.bulk_create(new[first : first + WRITTEN], ignore_conflicts=True)
+        count += len(new)
+    return count
+
+
+def _kept(cluster: Cluster, runs: Iterable[Run]) -> set[Run]:
+    """Which of these runs are there."""
+    ids, found = sorted({job_id for job_id, _ in runs}), set[Run]()
+    for first in range(0, len(ids), BATCH):
+        rows = KeptRun.objects.filter(cluster=cluster, job_id__in=ids[first : first + BATCH])
+        found.update(rows.values_list("job_id", "start"))
+    return found

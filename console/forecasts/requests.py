@@ -1,7 +1,7 @@
 """What a job asked for, in the few numbers that forecasts know: of a row of the mirror."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from console.cluster.models import Job
 from scheduler.forecast.facts import JobFacts
@@ -17,14 +17,23 @@ class RequestSize(NamedTuple):
     memory_mb: int
 
 
-def size_of(job: Job) -> RequestSize:
+class Sized(Protocol):
+    """A row of the mirror, or what was read of one."""
+
+    @property
+    def alloc(self) -> Mapping[str, Mapping[str, int]]: ...
+    @property
+    def request(self) -> Mapping[str, Any]: ...
+
+
+def size_of(job: Sized) -> RequestSize:
     """What a job holds, or asks for while it waits.
 
     A request that leaves the number of nodes open counts as one node: Slurm's accounting says so, too.
     """
     if job.alloc:
         return _size(len(job.alloc), total(job.alloc.values()))
-    asked: Mapping[str, Any] = job.request
+    asked = job.request
     nodes = asked.get("nodes") or 1
     for key, times in (("per_node", nodes), ("spread", 1), ("unit", asked.get("count") or 1)):
         if asked.get(key):

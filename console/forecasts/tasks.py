@@ -10,19 +10,22 @@ from console.forecasts.housekeeping import forget_old_history
 from console.forecasts.learning import is_due, learn_if_due
 from console.forecasts.recording import keep_accounted, keep_seen
 
+READING_S = 5.0
+"""After so long a reading of accounting begins no further day; the next one goes on."""
+
 
 @shared_task(name="forecasts.keep")
 def keep() -> None:
     """Keep jobs that have ended: as accounting tells, or as the cycles saw where there is none."""
     cluster = configured_cluster()
-    if keep_accounted(cluster) is None:
+    if keep_accounted(cluster, within_s=READING_S) is None:
         keep_seen(cluster)
 
 
 @shared_task(name="forecasts.forecast")
 def forecast() -> None:
     """Say of new jobs how long they will run, and of running ones when they end."""
-    forecaster(configured_cluster()).forecast_jobs()
+    forecaster(configured_cluster()).forecast_if_due()
 
 
 @shared_task(name="forecasts.train")

@@ -5,6 +5,7 @@ of it or nothing, and of two that work on the same one finds it done.
 """
 
 from collections import defaultdict
+from collections.abc import Iterator
 from datetime import datetime, time, timedelta
 
 from django.db import transaction
@@ -13,6 +14,7 @@ from django.utils import timezone
 
 from console.cluster.models import Cluster
 from console.core import clock
+from console.core.pace import begun_within
 from console.history.models import PartitionMinute
 from console.insights.counting import (
     PartitionSum,
@@ -34,8 +36,8 @@ SETTLED = timedelta(minutes=2)
 """So long after a look all that it led to is written down."""
 MIRROR_KEEPS = timedelta(days=7)
 """Jobs that have ended are forgotten then; starts before are known from the record of minutes only."""
-MOST_DAYS = 40
-"""A run of the task takes no more of them; the next one goes on."""
+BUDGET_S = 3.0
+"""Days are begun until a run of the task has taken so much of a processor; the next one goes on."""
 KEPT = timedelta(days=400)
 
 
@@ -44,12 +46,14 @@ def sum_up(cluster: Cluster) -> int:
     now = clock.now()
     seen = min(now, cluster.observed_at or now) - SETTLED
     until = seen.replace(second=0, microsecond=0)
-    for done in range(MOST_DAYS):
-        since = _since(cluster, until)
-        if since >= until:
-            return done
-        _add(cluster, Stretch(since, min(until, _next_day(since))), now)
-    return MOST_DAYS
+    return sum(1 for _ in begun_within(BUDGET_S, _added(cluster, until, now)))
+
+
+def _added(cluster: Cluster, until: datetime, now: datetime) -> Iterator[Stretch]:
+    while (since := _since(cluster, until)) < until:
+        stretch = Stretch(since, min(until, _next_day(since)))
+        _add(cluster, stretch, now)
+        yield stretch
 
 
 def forget_old_sums() -> int:

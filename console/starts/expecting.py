@@ -1,35 +1,36 @@
 """Saying of every waiting job when it is expected to start, anew when something has changed."""
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-
-from django.db import transaction
+from dataclasses import dataclass, field
 
 from console.cluster.models import Cluster, Job
 from console.cluster.services import show_change
 from console.core import clock
+from console.core.many_rows import update_rows
+from console.core.pace import Pace
+from console.core.remembered import on_forgetting
 from console.starts.answering import answer, open_questions, sooner_of, worth_telling
-from console.starts.models import ExpectedStart
+from console.starts.models import ExpectedStart, StartQuestion
 from console.starts.play import Play, read_play
+from console.starts.selectors import SeenJob
 from scheduler.forecast.draws import COARSE, FIRST_S
 from scheduler.forecast.start_calibration import StartCalibration
 from scheduler.forecast.starts import StartForecast, forecast_with_trials
 
-BATCH = 300
 RENEW_S = 60
 """Without any change it is said anew after so long: time goes by."""
-REST = 10
-"""It takes at most one second of so many."""
+REST, MOST_REST_S = 100.0, 600.0
+"""It is said anew after so many times what it took of a processor, but never more than ten minutes later."""
+ASKED_REST = 10.0
+"""The same while somebody waits for an answer."""
 NOTABLE = 0.1
 """Pages are told when a start moves by more than this part of the wait, or by a minute."""
-MOST_LEARNED = 2000
+MOST_LEARNED, WRITTEN = 2000, 100
 PLAYED = 3
 """Numbers of a forecast that are kept as they were played: low, middle, high."""
 MOST_AFTER = 5
 """So many of the jobs that it waits for are named."""
 RENEWED = ("partition", "made_at", "p50", "low", "high", "nodes", "after", "sooner")
-FIELDS = (*RENEWED, "started", "gone_at")
 
 
 @dataclass
@@ -39,26 +40,30 @@ class Expecting:
     cluster: Cluster
     versions: tuple[int, ...] = ()
     """The cluster's when it was said, and after pages were told of it."""
-    said_at: float = 0.0
-    took_s: float = 0.0
+    pace: Pace = field(default_factory=lambda: Pace(REST, MOST_REST_S))
 
     def expect_starts(self) -> int | None:
         """Say it, if it is due; how many waiting jobs were looked at, None where it was not due."""
         self.cluster.refresh_from_db(fields=["version"])
-        version, now = self.cluster.version, time.monotonic()
-        since = now - self.said_at
         questions = open_questions(self.cluster)
-        seen = version in self.versions and not questions
-        if self.versions and (since < REST * self.took_s or (seen and since < RENEW_S)):
+        if not self._is_due(questions):
             return None
-        play = read_play(self.cluster, questions)
-        changed = self._keep(play, *forecast_with_trials(play.queue, play.trials))
-        self.took_s, self.said_at = time.monotonic() - now, time.monotonic()
+        self.pace.begin()
+        with self.pace.spending():
+            version, self.versions = self.cluster.version, ()
+            play = read_play(self.cluster, questions)
+            changed = self._keep(play, *forecast_with_trials(play.queue, play.trials))
         self.versions = (version,)
         if changed:
             show_change(self.cluster)
             self.versions = (version, version + 1)
         return len(play.jobs) + len(play.hopeless)
+
+    def _is_due(self, questions: Sequence[StartQuestion]) -> bool:
+        if not self.pace.has_rested(ASKED_REST if questions else None):
+            return False
+        is_new = self.cluster.version not in self.versions or bool(questions)
+        return is_new or self.pace.since_s >= RENEW_S
 
     def _keep(self, play: Play, said: Iterable[StartForecast], tried: Sequence[StartForecast]) -> bool:
         """Write it down; whether anything moved that people see."""
@@ -68,27 +73,28 @@ class Expecting:
         for job, played in [*zip(play.jobs, said, strict=True), *((job, NOWHERE) for job in play.hopeless)]:
             row = _row(self.cluster, job, calibration.corrected(played, job.partition), play, now)
             row.after, row.first_played = after.of(played), [played.low, played.p50, played.high]
-            wanted[job.job_id, _submit(job)] = row
+            wanted[job.job_id, job.submitted] = row
         lines = [trial.request.line for trial in play.trials]
         tried = [calibration.corrected(each, line) for each, line in zip(tried, lines, strict=True)]
         for number, sooner in sooner_of(play.changes, tried[: len(play.changes)]).items():
             job = play.jobs[number]
-            row = wanted[job.job_id, _submit(job)]
+            row = wanted[job.job_id, job.submitted]
             row.sooner = worth_telling(sooner, row.p50, now)
-        with transaction.atomic():
-            answer(play, tried[len(play.changes) :], now)
-            return _store(self.cluster, wanted, now)
+        answer(play, tried[len(play.changes) :], now)
+        return _store(self.cluster, wanted, now)
 
 
 def learned(cluster: Cluster) -> StartCalibration:
     """What the last starts teach: how they came beside what was played of them."""
-    rows = ExpectedStart.objects.filter(cluster=cluster, started__isnull=False).order_by("-pk")[:MOST_LEARNED]
+    rows = ExpectedStart.objects.filter(cluster=cluster, started__isnull=False).order_by("-pk")
+    asked = rows.values_list("started", "pk", "first_at", "first_played", "partition")
     calibration = StartCalibration()
-    for row in sorted(rows, key=lambda row: (row.started or 0, row.pk)):
-        if row.started is not None and len(row.first_played) == PLAYED:
-            low, p50, high = row.first_played
-            played = StartForecast(row.job_id, p50, low, high, ())
-            calibration.came(played, row.started - row.first_at, row.partition)
+    for started, _, first_at, first_played, partition in sorted(
+        asked[:MOST_LEARNED], key=lambda row: row[:2]
+    ):
+        if started is not None and len(first_played) == PLAYED:
+            low, p50, high = first_played
+            calibration.came(StartForecast("", p50, low, high, ()), started - first_at, partition)
     return calibration
 
 
@@ -96,33 +102,27 @@ NOWHERE = StartForecast("", None, None, None, ())
 
 
 def _store(cluster: Cluster, wanted: Mapping[tuple[str, int], ExpectedStart], now: int) -> bool:
-    kept = {
-        (row.job_id, row.submit): row for row in ExpectedStart.objects.filter(cluster=cluster, gone_at=None)
-    }
+    rows = ExpectedStart.objects.filter(cluster=cluster, gone_at=None)
+    kept = {(row.job_id, row.submit): row for row in rows.only("job_id", "submit", "p50", "low", "high")}
+    both = [key for key in kept if key in wanted]
+    moved = any(_is_notable(kept[key], wanted[key], now) for key in both)
+    _close(cluster, [row for key, row in kept.items() if key not in wanted])
+    values = [(*(getattr(wanted[key], name) for name in RENEWED), kept[key].pk) for key in both]
+    update_rows(ExpectedStart, RENEWED, values)
     fresh = [row for key, row in wanted.items() if key not in kept]
-    moved = False
-    for key, row in kept.items():
-        if key in wanted:
-            moved |= _is_notable(row, wanted[key], now)
-            for name in RENEWED:
-                setattr(row, name, getattr(wanted[key], name))
-    gone = [row for key, row in kept.items() if key not in wanted]
-    _close(cluster, gone)
-    ExpectedStart.objects.bulk_update(kept.values(), FIELDS, batch_size=BATCH)
-    ExpectedStart.objects.bulk_create(fresh, batch_size=BATCH, ignore_conflicts=True)
+    for first in range(0, len(fresh), WRITTEN):
+        ExpectedStart.objects.bulk_create(fresh[first : first + WRITTEN], ignore_conflicts=True)
     return moved or bool(fresh)
 
 
-def _close(cluster: Cluster, rows: Iterable[ExpectedStart]) -> None:
+def _close(cluster: Cluster, rows: Sequence[ExpectedStart]) -> None:
     """Those that wait no more, or stand in no line: when they started, if they did."""
-    now, rows = clock.now(), list(rows)
-    jobs = Job.objects.filter(cluster=cluster, job_id__in=[row.job_id for row in rows])
-    begun = {job.job_id: job for job in jobs.exclude(start=0)}
-    for row in rows:
-        job = begun.get(row.job_id)
-        row.gone_at = now
-        if job is not None and _submit(job) == row.submit:
-            row.started = job.start
+    jobs = Job.objects.filter(cluster=cluster, job_id__in=[row.job_id for row in rows]).exclude(start=0)
+    asked = jobs.values_list("job_id", "first_submit", "submit", "start")
+    begun = {(job_id, first_submit or submit): start for job_id, first_submit, submit, start in asked}
+    started = [(begun[key], row.pk) for row in rows if (key := (row.job_id, row.submit)) in begun]
+    update_rows(ExpectedStart, ["started"], started)
+    ExpectedStart.objects.filter(pk__in=[row.pk for row in rows]).update(gone_at=clock.now())
 
 
 def _is_notable(before: ExpectedStart, after: ExpectedStart, now: int) -> bool:
@@ -135,12 +135,12 @@ def _is_notable(before: ExpectedStart, after: ExpectedStart, now: int) -> bool:
     return False
 
 
-def _row(cluster: Cluster, job: Job, said: StartForecast, play: Play, now: int) -> ExpectedStart:
+def _row(cluster: Cluster, job: SeenJob, said: StartForecast, play: Play, now: int) -> ExpectedStart:
     p50, low, high = (
         None if value is None else now + int(value) for value in (said.p50, said.low, said.high)
     )
     return ExpectedStart(
-        cluster=cluster, job_id=job.job_id, submit=_submit(job), partition=job.partition, made_at=now,
+        cluster=cluster, job_id=job.job_id, submit=job.submitted, partition=job.partition, made_at=now,
         p50=p50, low=low, high=high, nodes=[play.names[node] for node in said.nodes],
         first_at=now, first_p50=p50, first_low=low, first_high=high, first_slurm=job.estimated_start,
     )  # fmt: skip
@@ -167,11 +167,8 @@ class _Waits:
         return sorted(ends, key=lambda job_id: (-ends[job_id], job_id))[:MOST_AFTER]
 
 
-def _submit(job: Job) -> int:
-    return job.first_submit or job.submit
-
-
 _EXPECTING: dict[int, Expecting] = {}
+on_forgetting(_EXPECTING.clear)
 
 
 def expecting(cluster: Cluster) -> Expecting:

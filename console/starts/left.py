@@ -89,9 +89,8 @@ class RunsLeft:
 
     def planned_left(self, job: Lasting, *, managed: bool) -> float:
         """For how long the scheduler counts on a running job: by its limit; where Giveway places, by its p90."""
-        left = self.of(job)
         if managed or job.job_id in self.leaving or job.phase == JobPhase.COMPLETING:
-            return left.p90
+            return self.of(job).p90
         if job.time_limit_s is None:
             return UNLIMITED_S
         return max(1, job.start + job.time_limit_s - self.now)

@@ -2,20 +2,19 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from console.cluster.models import Cluster, Job, JobPhase, Node
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.starts.alike import who_is_alike
-from console.starts.came import ran_s, who_came
+from console.starts.came import who_came
 from console.starts.left import UNLIMITED_S, RunsLeft, runs_left
 from console.starts.models import StartQuestion
-from console.starts.requests import PlayedNode, PlayedWant, want_of
-from console.starts.selectors import jobs_in_line
+from console.starts.requests import PlayedNode, PlayedWant, WantedNodes
+from console.starts.selectors import SeenJob, jobs_in_line, seen_jobs
 from console.starts.trials import Change, PlacedQuestion, asked_of, changes_of
 from console.steering.models import BEGUN_STATES, KeptPlace, Plan, PlanKind
-from scheduler.contracts.errors import InputError
-from scheduler.contracts.requests import decode_request
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.starts import Queue, RunningShare, TriedStart, WaitingRequest, sure
 from scheduler.model.policy import Dispatch
@@ -34,31 +33,38 @@ class Play:
     """
 
     queue: Queue
-    jobs: Sequence[Job]
+    jobs: Sequence[SeenJob]
     names: Sequence[str]
     holders: Sequence[str]
-    hopeless: Sequence[Job]
+    hopeless: Sequence[SeenJob]
     changes: Sequence[Change] = ()
     asked: Sequence[PlacedQuestion] = ()
     trials: Sequence[TriedStart] = ()
 
 
 def read_play(cluster: Cluster, questions: Sequence[StartQuestion] = ()) -> Play:
-    """The queue of now, and what is tried in it. A job in several partitions stands in it once, at its best place."""
+    """The queue of now, and what is tried in it. A job in several partitions stands in it once, at its best place.
+
+    Where nobody waits and nothing is asked nobody else is looked at.
+    """
+    nodes = [_played(node) for node in Node.objects.filter(cluster=cluster, up=True)]
+    wanted = WantedNodes(nodes)
+    waiting, hopeless = _waiting(seen_jobs(jobs_in_line(cluster)), wanted)
+    changes, asked = changes_of(waiting), asked_of(cluster, questions, waiting, wanted)
+    wants = [want for _, want in waiting] + [each.want for each in asked if each.want]
+    if not wants:
+        return Play(Queue([], [], []), [], [], [], hopeless, asked=asked)
     plans = list(
         Plan.objects.filter(cluster=cluster, state__in=BEGUN_STATES, kind=PlanKind.PREEMPT, started_at=None)
         .only("job_id", "placement", "victims", "tasks")
     )  # fmt: skip
     leaving = frozenset(str(victim["job"]) for plan in plans for victim in plan.victims)
     reading = replace(runs_left(cluster, leaving), alike=who_is_alike(cluster))
-    nodes = [_played(node) for node in Node.objects.filter(cluster=cluster, up=True)]
-    jobs = Job.objects.filter(cluster=cluster).exclude(phase=JobPhase.ENDED)
-    waiting, hopeless = _waiting(jobs_in_line(cluster), nodes)
-    changes, asked = changes_of(waiting), asked_of(cluster, questions, waiting, nodes)
-    wants = [want for _, want in waiting] + [each.want for each in asked if each.want]
     resources = sorted({name for want in wants for name, amount in want.amounts.items() if amount})
     numbers = {node.name: number for number, node in enumerate(nodes)}
-    running = jobs.filter(phase__in=(JobPhase.RUNNING, JobPhase.COMPLETING))
+    running = seen_jobs(
+        Job.objects.filter(cluster=cluster, phase__in=(JobPhase.RUNNING, JobPhase.COMPLETING))
+    )
     managed = _managed(cluster)
     shares = [share for job in running for share in _shares(job, reading, numbers, resources, managed)]
     queue = Queue(
@@ -66,7 +72,7 @@ def read_play(cluster: Cluster, questions: Sequence[StartQuestion] = ()) -> Play
         running=[share for _, share in shares],
         waiting=[_waits(job, want, reading, resources, managed) for job, want in waiting],
         kept=_kept(cluster, plans, numbers, waiting),
-        past=_past(cluster, nodes, reading, resources, managed) if waiting or asked else (),
+        past=_past(cluster, wanted, reading, resources, managed),
     )
     trials = [_instead(change, waiting[change.number][0], reading, resources, managed) for change in changes]
     trials += [_beside(each, each.want, resources) for each in asked if each.want]
@@ -81,7 +87,7 @@ def _managed(cluster: Cluster) -> frozenset[str]:
 
 
 def _waits(
-    job: Job, want: PlayedWant, reading: RunsLeft, resources: Sequence[str], managed: frozenset[str]
+    job: SeenJob, want: PlayedWant, reading: RunsLeft, resources: Sequence[str], managed: frozenset[str]
 ) -> WaitingRequest:
     return replace(
         _request(job.job_id, want, reading.whole(job), resources),
@@ -93,15 +99,15 @@ def _waits(
 
 def _past(
     cluster: Cluster,
-    nodes: Sequence[PlayedNode],
+    nodes: WantedNodes,
     reading: RunsLeft,
     resources: Sequence[str],
     managed: frozenset[str],
 ) -> list[tuple[float, WaitingRequest]]:
     """Who came in the last days. They ran as long as they did; of those that still run it is forecast."""
 
-    def asking(job: Job, want: PlayedWant, reading: RunsLeft) -> WaitingRequest:
-        run = sure(ran_s(job) or reading.whole(job).p50)
+    def asking(job: SeenJob, want: PlayedWant, reading: RunsLeft) -> WaitingRequest:
+        run = sure(job.ran_s or reading.whole(job).p50)
         planned = run.p50 if job.partition in managed else reading.planned_whole(job, managed=False)
         return replace(_request("", want, run, resources), planned_s=planned, line=job.partition)
 
@@ -109,7 +115,7 @@ def _past(
 
 
 def _instead(
-    change: Change, job: Job, reading: RunsLeft, resources: Sequence[str], managed: frozenset[str]
+    change: Change, job: SeenJob, reading: RunsLeft, resources: Sequence[str], managed: frozenset[str]
 ) -> TriedStart:
     """What a waiting job might ask for: it runs as long as it will, within its limit."""
     waits = _waits(job, change.want, reading, resources, managed)
@@ -136,18 +142,18 @@ def _played(node: Node) -> PlayedNode:
 
 
 def _waiting(
-    rows: Iterable[Job], nodes: Sequence[PlayedNode]
-) -> tuple[list[tuple[Job, PlayedWant]], list[Job]]:
+    rows: Iterable[SeenJob], nodes: WantedNodes
+) -> tuple[list[tuple[SeenJob, PlayedWant]], list[SeenJob]]:
     """Who waits in the order of the lines, with what he wants; and those who fit nowhere."""
     partitions: dict[str, set[str]] = {}
-    first: dict[str, Job] = {}
-    for job in sorted(rows, key=in_line):
+    first: dict[str, SeenJob] = {}
+    for job in sorted(rows, key=attrgetter("in_line")):
         partitions.setdefault(job.job_id, set()).add(job.partition)
         first.setdefault(job.job_id, job)
-    found: list[tuple[Job, PlayedWant]] = []
-    hopeless: list[Job] = []
+    found: list[tuple[SeenJob, PlayedWant]] = []
+    hopeless: list[SeenJob] = []
     for job in list(first.values())[:MOST_WAITING]:
-        want = _want(job, nodes, frozenset(partitions[job.job_id]))
+        want = nodes.want_of_job(job.request, frozenset(partitions[job.job_id]))
         if want is None:
             hopeless.append(job)
         else:
@@ -155,20 +161,8 @@ def _waiting(
     return found, hopeless
 
 
-def in_line(job: Job) -> tuple[int, int, int, str]:
-    """Sorts jobs that wait. Slurm's line decides who starts first; where none is known, the order of the decisions."""
-    return (job.line_place or job.place, -job.priority, job.submit, job.job_id)
-
-
-def _want(job: Job, nodes: Sequence[PlayedNode], partitions: frozenset[str]) -> PlayedWant | None:
-    try:
-        return want_of(decode_request(job.request, "request"), nodes, partitions)
-    except InputError:
-        return None  # What it asks for is not understood: the job's page has said so already.
-
-
 def _shares(
-    job: Job,
+    job: SeenJob,
     reading: RunsLeft,
     numbers: Mapping[str, int],
     resources: Sequence[str],
@@ -196,7 +190,7 @@ def _kept(
     cluster: Cluster,
     plans: Iterable[Plan],
     numbers: Mapping[str, int],
-    waiting: Sequence[tuple[Job, PlayedWant]],
+    waiting: Sequence[tuple[SeenJob, PlayedWant]],
 ) -> dict[str, frozenset[int]]:
     """For whom nodes are kept or plans make room, and where; without nodes that take no jobs now."""
     wants = {job.job_id: want for job, want in waiting}

@@ -1,14 +1,18 @@
 """What the chances of being stopped are drawn from: who runs and waits in a partition, and who came in past hours."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
-from console.cluster.models import Cluster, Job, JobPhase, Node
+import numpy as np
+from numpy.typing import NDArray
+
+from console.cluster.models import Cluster, Job, JobPhase
+from console.cluster.selectors import seen_nodes
+from console.core import clock
 from console.forecasts.requests import size_of
-from console.starts.came import ran_s
-from console.starts.left import RunsLeft
-from console.starts.play import in_line
-from console.starts.selectors import MAY_NOT
+from console.starts.left import UNKNOWN_S, RunsLeft
+from console.starts.selectors import MAY_NOT, SeenJob, seen_jobs
 from console.steering.decisions.past import PastRuns, past_of
 from scheduler.forecast.stop_picture import HORIZON_S, Arrival, RiskPicture, Runner, Waiter
 from scheduler.forecast.stop_risk import PastHours
@@ -18,8 +22,86 @@ from scheduler.priority.order import ranks_of
 
 REMEMBERED_S = 7 * 86_400
 """Of older hours the mirror knows only the jobs that have not ended."""
+PORTION = 20_000
+"""So many jobs that have ended are read at a time."""
+LATE = timedelta(minutes=5)
+"""An end is written down within so long after the moment that it has in the mirror."""
 
-Pair = tuple[int, int]
+Numbers = NDArray[np.int64]
+MANY_LEVELS = 1 << 16
+PK, SUBMITTED, LEVELS, NODES, CPUS, GPUS, LASTS = range(7)
+"""What is remembered of a job: columns of `EndedJobs.rows`. `LEVELS`: both of them in one number."""
+
+
+@dataclass
+class EndedJobs:
+    """The jobs of the last week that have ended, by partition, in the order of their submission.
+
+    There are ten times more of them than of others, so each is read once. A row is of whole numbers; `LASTS` is how
+    long the job ran, its limit where that is not known.
+    """
+
+    cluster: Cluster
+    rows: dict[str, Numbers] = field(default_factory=dict)
+    _until: tuple[datetime, int] | None = None
+    """The end and the key of the last one that was read."""
+
+    def read(self) -> bool:
+        """Read on, some of them; whether there may be more."""
+        now = clock.now()
+        since, last = self._until or (now - timedelta(seconds=REMEMBERED_S), 0)
+        ended = Job.objects.filter(cluster=self.cluster, phase=JobPhase.ENDED, ended_at__gte=since)
+        some = seen_jobs(ended.exclude(ended_at=since, pk__lte=last).order_by("ended_at", "pk")[:PORTION])
+        by_partition: dict[str, list[list[int]]] = {}
+        for job in some:
+            by_partition.setdefault(job.partition, []).append(_remembered(job))
+        oldest = int(now.timestamp()) - REMEMBERED_S
+        for name in self.rows.keys() | by_partition:
+            self._add(name, by_partition.get(name, []), oldest)
+        if len(some) == PORTION and some[-1].ended_at is not None:
+            self._until = some[-1].ended_at, some[-1].pk
+            return True
+        self._until = now - LATE, 0
+        return False
+
+    def _add(self, name: str, new: list[list[int]], oldest: int) -> None:
+        """More rows of a partition; of a job that is read again the last reading counts."""
+        before, added = self.rows.get(name, _no_rows()), _rows(new)
+        rows = np.concatenate([before[~np.isin(before[:, PK], added[:, PK])], added])
+        self.rows[name] = _in_order(rows[rows[:, SUBMITTED] >= oldest])
+
+    def of(self, partition: str, live: Sequence[SeenJob]) -> Numbers:
+        """Those of a partition; who was gone and is there again is not among them."""
+        rows = self.rows.get(partition, _no_rows())
+        return rows[~np.isin(rows[:, PK], [job.pk for job in live])]
+
+
+def _remembered(job: SeenJob, lasts: int | None = None) -> list[int]:
+    size = size_of(job)
+    lasts = lasts or job.ran_s or job.time_limit_s or UNKNOWN_S
+    return [job.pk, job.submitted, _code(job), max(1, size.nodes), size.cpus, size.gpus, lasts]
+
+
+def _code(job: SeenJob) -> int:
+    user, task = (0 if level is None else level + 1 for level in (job.user_level, job.task_level))
+    return user * MANY_LEVELS + task
+
+
+def _levels(code: int) -> tuple[int | None, int | None]:
+    user, task = divmod(code, MANY_LEVELS)
+    return user - 1 if user else None, task - 1 if task else None
+
+
+def _rows(rows: Sequence[Sequence[int]]) -> Numbers:
+    return np.array(rows, np.int64).reshape(-1, LASTS + 1)
+
+
+def _no_rows() -> Numbers:
+    return _rows([])
+
+
+def _in_order(rows: Numbers) -> Numbers:
+    return rows[np.lexsort((rows[:, PK], rows[:, SUBMITTED]))]
 
 
 @dataclass(frozen=True)
@@ -30,24 +112,30 @@ class Ranks:
     """
 
     policy: PartitionPolicy
-    numbers: Mapping[Pair, int]
+    numbers: Mapping[tuple[int, int], int]
     outranks: Mapping[int, frozenset[int]]
     main: str
 
-    def of(self, job: Job) -> int:
+    def of(self, job: SeenJob) -> int:
         """The rank of a job; one of a level that nobody had before counts as the lowest."""
-        return self.numbers.get(_pair(self.policy, job), 0)
+        return self.of_levels(job.user_level, job.task_level)
 
-    def units(self, job: Job) -> int:
+    def of_levels(self, user: int | None, task: int | None) -> int:
+        """The same of levels."""
+        return self.numbers.get(ranks_of(self.policy.mode, user, task), 0)
+
+    def units(self, job: SeenJob) -> int:
         """What it holds, or asks for."""
         size = size_of(job)
         return size.gpus if self.main == "gpu" else size.cpus
 
 
-def ranks_among(policy: PartitionPolicy, jobs: Sequence[Job]) -> Ranks:
+def ranks_among(policy: PartitionPolicy, live: Sequence[SeenJob], ended: Numbers) -> Ranks:
     """Those that the jobs have."""
     ranking = Ranking(policy.mode, policy.bands)
-    pairs = sorted({_pair(policy, job) for job in jobs})
+    levels = {(job.user_level, job.task_level) for job in live}
+    levels |= {_levels(code) for code in np.unique(ended[:, LEVELS]).tolist()}
+    pairs = sorted({ranks_of(policy.mode, *each) for each in levels})
     numbers = {pair: number for number, pair in enumerate(pairs)}
     outranks = {
         numbers[pair]: frozenset(
@@ -55,47 +143,41 @@ def ranks_among(policy: PartitionPolicy, jobs: Sequence[Job]) -> Ranks:
         )
         for pair in pairs
     }
-    main = "gpu" if any(size_of(job).gpus for job in jobs) else "cpu"
-    return Ranks(policy, numbers, outranks, main)
+    has_gpus = bool(ended[:, GPUS].any()) or any(size_of(job).gpus for job in live)
+    return Ranks(policy, numbers, outranks, "gpu" if has_gpus else "cpu")
 
 
-def _pair(policy: PartitionPolicy, job: Job) -> Pair:
-    return ranks_of(policy.mode, job.user_level, job.task_level)
-
-
-def remembered(cluster: Cluster, partition: str) -> list[Job]:
-    """All jobs of a partition that the mirror has, ended ones too."""
-    rows = Job.objects.filter(cluster=cluster, partition=partition)
-    return list(rows.defer("comment", "explain", "fingerprint"))
-
-
-def past_hours(jobs: Sequence[Job], ranks: Ranks, left: RunsLeft) -> PastHours:
+def past_hours(live: Sequence[SeenJob], ended: Numbers, ranks: Ranks, left: RunsLeft) -> PastHours:
     """Who came in each hour up to now, as far back as the mirror remembers; the first hour is the oldest."""
-    by_age: dict[int, list[Arrival]] = {}
-    for job in jobs:
-        ago = left.now - (job.first_submit or job.submit)
-        if 0 < ago <= REMEMBERED_S:
-            age, rest = divmod(ago, HORIZON_S)
-            lasts = ran_s(job) or left.whole(job).p50
-            nodes = max(1, size_of(job).nodes)
-            arrival = Arrival(HORIZON_S - 1 - rest, ranks.of(job), ranks.units(job), int(lasts), nodes)
-            by_age.setdefault(age, []).append(arrival)
-    oldest = max(by_age, default=-1)
-    return PastHours([by_age.get(age, []) for age in range(oldest, -1, -1)])
+    rows = np.concatenate([ended, _rows([_remembered(job, int(left.whole(job).p50)) for job in live])])
+    ago = left.now - rows[:, SUBMITTED]
+    rows = _in_order(rows[(ago > 0) & (ago <= REMEMBERED_S)])
+    age, rest = np.divmod(left.now - rows[:, SUBMITTED], HORIZON_S)
+    rank = {code: ranks.of_levels(*_levels(code)) for code in np.unique(rows[:, LEVELS]).tolist()}
+    columns = (
+        HORIZON_S - 1 - rest, rows[:, LEVELS], rows[:, GPUS if ranks.main == "gpu" else CPUS], rows[:, LASTS],
+        rows[:, NODES],
+    )  # fmt: skip
+    hours: list[list[Arrival]] = [[] for _ in range(int(age.max(initial=-1)) + 1)]
+    for hours_ago, at_s, code, units, lasts_s, nodes in zip(
+        age.tolist(), *(column.tolist() for column in columns), strict=True
+    ):
+        hours[-1 - hours_ago].append(Arrival(at_s, rank[code], units, lasts_s, nodes))
+    return PastHours(hours)
 
 
 def picture(
-    cluster: Cluster, partition: str, jobs: Sequence[Job], ranks: Ranks, left: RunsLeft
-) -> tuple[RiskPicture, list[Job]]:
+    cluster: Cluster, partition: str, live: Sequence[SeenJob], ranks: Ranks, left: RunsLeft
+) -> tuple[RiskPicture, list[SeenJob]]:
     """What is known now, and the jobs that run, in the order of `running`."""
-    running = sorted((job for job in jobs if job.phase == JobPhase.RUNNING), key=lambda job: job.job_id)
-    past = past_of(cluster) if any(job.restarts for job in jobs) else PastRuns()
+    running = sorted((job for job in live if job.phase == JobPhase.RUNNING), key=lambda job: job.job_id)
+    past = past_of(cluster) if any(job.restarts for job in live) else PastRuns()
     policy = ranks.policy
-    nodes = [node for node in Node.objects.filter(cluster=cluster, up=True) if partition in node.partitions]
+    nodes = [node for node in seen_nodes(cluster) if node.up and partition in node.partitions]
     room = [max(0, node.total.get(ranks.main, 0) - node.used.get(ranks.main, 0)) for node in nodes]
     numbers = {node.name: number for number, node in enumerate(nodes)}
     waiting = [
-        job for job in jobs
+        job for job in live
         if job.phase == JobPhase.PENDING and job.place and not job.held and job.reason not in MAY_NOT
     ]  # fmt: skip
     return RiskPicture(
@@ -104,7 +186,7 @@ def picture(
         waiting=[
             Waiter(ranks.of(job), ranks.units(job), left.whole(job), past.ran_before(job.job_id, job.restarts),
                    max(1, size_of(job).nodes))
-            for job in sorted(waiting, key=in_line)
+            for job in sorted(waiting, key=lambda job: job.in_line)
         ],
         outranks=ranks.outranks,
         by_rank=policy.order is LineOrder.LEVELS,
@@ -113,7 +195,7 @@ def picture(
     ), running  # fmt: skip
 
 
-def _runner(job: Job, ranks: Ranks, left: RunsLeft, past: PastRuns, nodes: Mapping[str, int]) -> Runner:
+def _runner(job: SeenJob, ranks: Ranks, left: RunsLeft, past: PastRuns, nodes: Mapping[str, int]) -> Runner:
     ran = max(0, left.now - job.start)
     safe: int | None = max(0, ranks.policy.exempt_s - ran, ranks.policy.rest_s - ran if job.restarts else 0)
     if job.protected or job.immune:

@@ -1,7 +1,8 @@
 """What is expected of waiting jobs, for pages and the API."""
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
 
 from django.db.models import Exists, Max, OuterRef, QuerySet, Subquery
 
@@ -34,6 +35,55 @@ class SeenRun(Protocol):
     @property
     def start(self) -> int:
         """When its run began, epoch seconds."""
+
+
+class SeenJob(NamedTuple):
+    """What is played of a job: there are thousands, so no more than this and no model."""
+
+    pk: int
+    job_id: str
+    partition: str
+    phase: str
+    submit: int
+    first_submit: int
+    start: int
+    time_limit_s: int | None
+    restarts: int
+    alloc: Mapping[str, Mapping[str, int]]
+    request: Mapping[str, Any]
+    user_level: int | None
+    task_level: int | None
+    held: bool
+    reason: str
+    priority: int
+    place: int
+    line_place: int
+    estimated_start: int | None
+    protected: str
+    immune: str
+    ended_at: datetime | None
+
+    @property
+    def submitted(self) -> int:
+        """When it was first submitted: with its number it tells it from a later one."""
+        return self.first_submit or self.submit
+
+    @property
+    def in_line(self) -> tuple[int, int, int, str]:
+        """Sorts jobs that wait. Slurm's line decides who starts first; where none is known, the decisions' order."""
+        return (self.line_place or self.place, -self.priority, self.submit, self.job_id)
+
+    @property
+    def ran_s(self) -> int:
+        """How long a job that has ended ran; 0 where that is not known."""
+        if self.ended_at is None or not self.start:
+            return 0
+        return max(1, int(self.ended_at.timestamp()) - self.start)
+
+
+def seen_jobs(rows: QuerySet[Job]) -> list[SeenJob]:
+    """What is played of these."""
+    return [SeenJob(*row) for row in rows.values_list(*SeenJob._fields)]
 
 
 def expected_starts(cluster: Cluster | int, jobs: Iterable[SeenRun]) -> dict[str, ExpectedStart]:

@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from console.cluster.models import Cluster, Job
+from console.cluster.models import Cluster
 from console.core import clock
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.selectors import core_projects
 from console.starts.models import StartQuestion
-from console.starts.requests import PlayedNode, PlayedWant, want_of
+from console.starts.requests import PlayedWant, WantedNodes
+from console.starts.selectors import SeenJob
 from scheduler.contracts.requests import decode_request
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.policy import LineOrder, PartitionPolicy
@@ -20,7 +21,7 @@ MOST_TRIED = 300
 """So many changes of waiting jobs are tried, of those first in line."""
 LEAST_LIMIT_S = 600
 
-Waiting = Sequence[tuple[Job, PlayedWant]]
+Waiting = Sequence[tuple[SeenJob, PlayedWant]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class PlacedQuestion:
 
 
 def asked_of(
-    cluster: Cluster, questions: Sequence[StartQuestion], waiting: Waiting, nodes: Sequence[PlayedNode]
+    cluster: Cluster, questions: Sequence[StartQuestion], waiting: Waiting, nodes: WantedNodes
 ) -> list[PlacedQuestion]:
     """The questions, each where its job would stand. Of a partition without a policy: behind all."""
     if not questions:
@@ -75,10 +76,10 @@ def asked_of(
 
 
 def _asked(
-    question: StartQuestion, derivers: Mapping[str, Deriver], waiting: Waiting, nodes: Sequence[PlayedNode]
+    question: StartQuestion, derivers: Mapping[str, Deriver], waiting: Waiting, nodes: WantedNodes
 ) -> PlacedQuestion:
     name = question.partition
-    want = want_of(decode_request(question.request, "request"), nodes, frozenset({name}))
+    want = nodes.want_of(decode_request(question.request, "request"), frozenset({name}))
     deriver = derivers.get(name)
     if deriver is None:
         return PlacedQuestion(question, want, len(waiting), "")

@@ -3,6 +3,7 @@
 A pool keeps the last ended jobs that agree in its key, such as those of one user with one limit and one size.
 """
 
+from bisect import bisect_left, insort
 from collections import defaultdict, deque
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -90,20 +91,31 @@ class RunHistory:
         self._pools: list[dict[Hashable, deque[int]]] = [{} for _ in POOLS]
         self._commands: dict[Hashable, deque[int]] = {}
         self._running: dict[Hashable, dict[str, tuple[int, Hashable]]] = defaultdict(dict)
+        self._twins: dict[Hashable, list[int]] = defaultdict(list)
+        """By key of twins, since when they run, in order."""
 
     def __len__(self) -> int:
         return len(self._jobs)
 
     def start(self, job_id: str, facts: JobFacts, at: int) -> None:
         """A job is seen running since `at`."""
-        self._running[facts.owner][job_id] = at, keys_of(facts)[TWINS]
+        self.leave(job_id, facts)
+        twin = keys_of(facts)[TWINS]
+        self._running[facts.owner][job_id] = at, twin
+        insort(self._twins[twin], at)
 
     def leave(self, job_id: str, facts: JobFacts) -> None:
         """A job runs no more."""
         running = self._running.get(facts.owner, {})
-        running.pop(job_id, None)
+        known = running.pop(job_id, None)
         if not running:
             self._running.pop(facts.owner, None)
+        if known is not None:
+            at, twin = known
+            starts = self._twins[twin]
+            del starts[bisect_left(starts, at)]
+            if not starts:
+                del self._twins[twin]
 
     def end(self, job: EndedJob) -> None:
         """A job has ended; ends are told in their order."""
@@ -129,6 +141,7 @@ class RunHistory:
     def forget_running(self) -> None:
         """Nothing is known to run any more."""
         self._running.clear()
+        self._twins.clear()
 
     def look(self, facts: JobFacts) -> PastView:
         """What there is for a job, as things are now."""
@@ -150,12 +163,10 @@ class RunHistory:
         return PastView(alike, ranks, by_command, self._context(facts, keys), limit, cpus, facts.submit)
 
     def _context(self, facts: JobFacts, keys: tuple[Hashable | None, ...]) -> Floats:
-        running = self._running.get(facts.owner, {})
-        twins = [facts.submit - at for at, key in running.values() if key == keys[TWINS]]
+        running, starts = self._running.get(facts.owner, ()), self._twins.get(keys[TWINS], ())
+        ran = (facts.submit - starts[0], facts.submit - starts[-1]) if starts else (0, 0)
         ended = [len(self._pools[number].get(keys[number], ())) for number in (0, TWINS)]
-        return np.array(
-            [len(running), len(twins), max(twins, default=0), min(twins, default=0), *ended], float
-        )
+        return np.array([len(running), len(starts), *ran, *ended], float)
 
     def rows(self, alike: NDArray[np.int32]) -> Floats:
         """Log run time, log limit, log CPUs, submission and end of ended jobs."""

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler.forecast.facts import INNER, MOST_S, EndedJob, Forecast, JobFacts
+from scheduler.forecast.history import RunHistory
 from scheduler.forecast.model import OLD_SCHEMAS, Model
 from scheduler.forecast.score import Verdict, beats, figure, score, trained
 from tests.forecast.made import jobs
@@ -142,6 +143,54 @@ class TestRemaining:
     def test_no_more_is_left_than_the_limit_allows(self, model: Model) -> None:
         assert model.remaining(asked("ann", "train-7", 86400, 4), 86000).high <= 400
         assert ordered(model.remaining(asked("ann", "train-7", 86400, 4), 90000))
+
+
+class CountedMoment(int):
+    """A moment that counts how often anything is worked out with it."""
+
+    asked = 0
+
+    def __rsub__(self, other: int) -> int:
+        CountedMoment.asked += 1
+        return other - int(self)
+
+    def __lt__(self, other: int) -> bool:
+        CountedMoment.asked += 1
+        return int(self) < int(other)
+
+
+class TestRunningJobs:
+    @pytest.mark.parametrize("order", ["as they came", "mixed"])
+    def test_a_look_costs_the_same_however_many_of_the_owner_run(self, order: str) -> None:
+        def asked_for(count: int) -> int:
+            history, CountedMoment.asked = RunHistory(), 0
+            starts = list(range(count))
+            if order == "mixed":
+                random.Random(1).shuffle(starts)
+            for at in starts:
+                facts = JobFacts("ann", limit_s=60, submit=at)
+                history.look(facts)
+                history.start(str(at), facts, CountedMoment(at))
+            for at in starts:
+                history.leave(str(at), JobFacts("ann", limit_s=60))
+            return CountedMoment.asked
+
+        few, many = asked_for(250), asked_for(1000)
+        assert many < 8 * few, "16 times as much where each look goes through all who run"
+
+    def test_what_is_known_of_twins_that_run(self) -> None:
+        history, facts = RunHistory(), JobFacts("ann", limit_s=60, submit=1000)
+        for job_id, since in (("1", 400), ("2", 100), ("3", 700)):
+            history.start(job_id, facts, since)
+        history.start("4", JobFacts("ann", limit_s=90), 10)
+        history.start("2", facts, 200)
+        assert history.look(facts).context.tolist() == [4, 3, 800, 300, 0, 0]
+        history.leave("2", facts)
+        history.leave("2", facts)
+        history.end(EndedJob("3", facts, 100, 800, 700))
+        assert history.look(facts).context.tolist() == [2, 1, 600, 600, 1, 1]
+        history.leave("1", facts)
+        assert history.look(facts).context.tolist() == [1, 0, 0, 0, 1, 1]
 
 
 class TestNoLeak:

@@ -1,18 +1,26 @@
 """When waiting jobs are expected to start: from the mirror, in the background, and only where something has changed."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
+from django.db import connection
+from django.db.models import F
+from django.test.utils import CaptureQueriesContext
 
 from console.cluster.models import Cluster, Job, JobPhase, Node
 from console.core import clock
 from console.forecasts.models import JobForecast
-from console.starts.expecting import RENEW_S, Expecting
-from console.starts.models import ExpectedStart
+from console.starts.answering import ask
+from console.starts.expecting import MOST_REST_S, RENEW_S, Expecting
+from console.starts.models import ExpectedStart, StartQuestion
 from console.starts.play import read_play
 from console.starts.selectors import expected_starts
 from console.steering.models import KeptPlace
 from scheduler.forecast.starts import forecast_starts
+from scheduler.model.jobs import Request
+from tests import factories
+from tests.starts.conftest import Clocks
 from tests.steering.conftest import START, Sim
 
 
@@ -213,9 +221,7 @@ def test_it_learns_from_the_starts_that_came(sim: Sim) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_is_said_again_only_where_something_has_changed(sim: Sim, monkeypatch: pytest.MonkeyPatch) -> None:
-    still = [1000.0]
-    monkeypatch.setattr("console.starts.expecting.time.monotonic", lambda: still[0])
+def test_it_is_said_again_only_where_something_has_changed(sim: Sim, clocks: Clocks) -> None:
     sim.running("ann", 8, time_limit_s=3600)
     waits = sim.submit("bob", 8, time_limit_s=600)
     sim.cycle()
@@ -226,7 +232,7 @@ def test_it_is_said_again_only_where_something_has_changed(sim: Sim, monkeypatch
     assert known.expect_starts() is None
     assert Cluster.objects.get().version == version, "what it has said itself is no news to it"
 
-    still[0] += RENEW_S
+    clocks.now += RENEW_S
     assert known.expect_starts() == 1, "time goes by"
     assert Cluster.objects.get().version == version, "but nothing moved"
 
@@ -235,6 +241,34 @@ def test_it_is_said_again_only_where_something_has_changed(sim: Sim, monkeypatch
     assert known.expect_starts() == 0
     gone = ExpectedStart.objects.get(job_id=waits)
     assert (gone.gone_at is not None, gone.started) == (True, None)
+
+
+@pytest.mark.parametrize(("costs", "rests", "asked"), [(2.0, 200.0, 20.0), (9.0, MOST_REST_S, 90.0)])
+def test_what_costs_much_is_said_more_rarely(
+    sim: Sim, clocks: Clocks, costs: float, rests: float, asked: float
+) -> None:
+    clocks.costs = costs
+    known = Expecting(sim.cluster)
+    assert known.expect_starts() == 0
+    for wait, question, is_due in (
+        (rests - 1, False, False), (rests, False, True), (asked - 1, True, False), (asked, True, True),
+    ):  # fmt: skip
+        known.pace.began = clocks.now
+        clocks.now += wait
+        Cluster.objects.update(version=F("version") + 1)
+        StartQuestion.objects.all().delete()
+        if question:
+            ask(cluster=sim.cluster, person=factories.make_user(f"u{wait}", cluster_user="cy"), partition="x",
+                account="", request=Request(nodes=1, per_node={"cpu": 1}), time_limit_s=600)  # fmt: skip
+        assert (known.expect_starts() is not None) is is_due
+
+
+def test_where_nobody_waits_nobody_else_is_looked_at(sim: Sim, django_assert_max_num_queries: Any) -> None:
+    sim.running("ann", 4)
+    sim.cycle()
+    with django_assert_max_num_queries(3), CaptureQueriesContext(connection) as asked:
+        assert read_play(sim.cluster).queue.running == []
+    assert not any("forecasts_" in query["sql"] for query in asked)
 
 
 def test_what_was_first_said_stays_and_the_start_is_written_beside_it(sim: Sim) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from console.starts.requests import PlayedNode, PlayedWant, want_of
+from console.starts.requests import PlayedNode, PlayedWant, WantedNodes
 from scheduler.model.jobs import Request
 
 X = frozenset({"x"})
@@ -21,13 +21,13 @@ NODES = (
 
 
 def want(**request: Any) -> PlayedWant | None:
-    return want_of(Request(**request), NODES, X)
+    return WantedNodes(NODES).want_of(Request(**request), X)
 
 
 def test_nodes_of_its_partitions_with_room_for_its_share() -> None:
     assert want(nodes=2, per_node={"cpu": 8}) == PlayedWant(2, {"cpu": 8}, frozenset({0, 1, 2}))
     assert want(nodes=1, per_node={"gpu": 2}) == PlayedWant(1, {"gpu": 2}, frozenset({1, 2}))
-    both = want_of(Request(nodes=1, per_node={"cpu": 16}), NODES, frozenset({"x", "y"}))
+    both = WantedNodes(NODES).want_of(Request(nodes=1, per_node={"cpu": 16}), frozenset({"x", "y"}))
     assert both == PlayedWant(1, {"cpu": 16}, frozenset({2, 3}))
 
 
@@ -35,7 +35,7 @@ def test_too_few_nodes_that_could_ever_have_room() -> None:
     assert want(nodes=3, per_node={"gpu": 1}) is None
     assert want(nodes=1, per_node={"cpu": 32}) is None
     assert want(spread={"cpu": 64}) is None
-    assert want_of(Request(nodes=1, per_node={"cpu": 1}), NODES, frozenset({"z"})) is None
+    assert WantedNodes(NODES).want_of(Request(nodes=1, per_node={"cpu": 1}), frozenset({"z"})) is None
 
 
 @pytest.mark.parametrize(
