@@ -5,6 +5,7 @@ from datetime import timedelta
 from django.conf import settings
 
 from console.core import clock
+from console.core.many_rows import delete_rows
 from console.forecasts.models import JobForecast, KeptRun
 
 MOST_JOBS = 1_000_000
@@ -14,10 +15,10 @@ MOST_JOBS = 1_000_000
 def forget_old_history() -> int:
     """Delete finished jobs, and what was forecast of them, that are older than they are kept; how many rows."""
     oldest = clock.now() - timedelta(days=settings.GIVEWAY_FORECAST_DAYS)
-    gone = KeptRun.objects.filter(end__lt=int(oldest.timestamp())).delete()[0]
-    gone += JobForecast.objects.filter(ended_at__lt=oldest).delete()[0]
+    gone = delete_rows(KeptRun.objects.filter(end__lt=int(oldest.timestamp())))
+    gone += delete_rows(JobForecast.objects.filter(ended_at__lt=oldest))
     for rows in (KeptRun.objects.all(), JobForecast.objects.filter(ended_at__isnull=False)):
         beyond = rows.order_by("-pk").values_list("pk", flat=True)[MOST_JOBS : MOST_JOBS + 1].first()
         if beyond is not None:
-            gone += rows.filter(pk__lte=beyond).delete()[0]
+            gone += delete_rows(rows.filter(pk__lte=beyond))
     return gone

@@ -5,6 +5,7 @@ from datetime import timedelta
 from django.conf import settings
 
 from console.core import clock
+from console.core.many_rows import delete_rows
 from console.starts.models import ExpectedStart, StartQuestion
 
 ASKED = timedelta(hours=1)
@@ -13,6 +14,6 @@ ASKED = timedelta(hours=1)
 
 def forget_old_starts() -> int:
     """Delete what was expected of jobs that began, or went, longer ago than forecasts are kept; how many rows."""
-    StartQuestion.objects.filter(asked_at__lt=clock.now() - ASKED).delete()
+    delete_rows(StartQuestion.objects.filter(asked_at__lt=clock.now() - ASKED))
     oldest = clock.now() - timedelta(days=settings.GIVEWAY_FORECAST_DAYS)
-    return ExpectedStart.objects.filter(gone_at__lt=oldest).delete()[0]
+    return delete_rows(ExpectedStart.objects.filter(gone_at__lt=oldest))
