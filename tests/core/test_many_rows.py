@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 def test_all_of_them_go_and_no_other_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, now, pauses = configured_cluster(), clock.now(), list[float]()
     monkeypatch.setattr(many_rows, "PORTION", 3)
-    monkeypatch.setattr(many_rows.time, "sleep", pauses.append)
+    monkeypatch.setattr("time.sleep", pauses.append)
     for number in range(1, 10):
         Cycle.objects.create(cluster=cluster, number=number, started_at=now - timedelta(hours=10 - number))
 
