@@ -24,7 +24,7 @@ from console.cluster.written_jobs import (
     written_row,
 )
 from console.core import clock, kept_queries
-from console.core.many_rows import update_rows
+from console.core.many_rows import delete_rows, update_rows
 from scheduler.model.observation import Observation
 
 BATCH = 300
@@ -276,8 +276,8 @@ def forget_ended_jobs(older_than: timedelta) -> int:
     """Delete jobs that ended longer ago than this, and runs likewise; returns how many jobs."""
     living = Job.objects.exclude(phase=JobPhase.ENDED).values("job_id")
     over = JobRun.objects.filter(ended__lt=(clock.now() - older_than).timestamp())
-    over.exclude(job_id__in=living).delete()
-    return Job.objects.filter(phase=JobPhase.ENDED, ended_at__lt=clock.now() - older_than).delete()[0]
+    delete_rows(over.exclude(job_id__in=living))
+    return delete_rows(Job.objects.filter(phase=JobPhase.ENDED, ended_at__lt=clock.now() - older_than))
 
 
 def describe_cluster(cluster: Cluster, *, software: str, facts: Iterable[tuple[str, str]]) -> None:

@@ -1,5 +1,6 @@
-"""Many rows: written in one statement, where Django's own way takes a text of megabytes; deleted some at a time."""
+"""Many rows: written in one statement, where Django's own way takes a text of megabytes; deleted in portions."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -8,7 +9,10 @@ from django.db import connection, models, transaction
 from console.core.pace import begun_within
 from console.core.sentence_field import SentenceField
 
-AT_ONCE = 2_000
+PORTION = 1000
+"""Rows that are deleted in one transaction."""
+PAUSE_S = 0.1
+"""Between two portions: whoever waits for SQLite's lock looks as often for it (its longest wait between two tries)."""
 DELETING_S = 5.0
 
 
@@ -41,7 +45,8 @@ def _stored(row: tuple[Any, ...], encoded: Mapping[int, Any]) -> Sequence[Any]:
 
 
 def delete_rows(rows: models.QuerySet[Any]) -> int:
-    """Delete rows that nobody refers to, some in each transaction, so that nobody else waits long to write; how many.
+    """Delete them in portions, each in a transaction of its own, so that a cycle that writes meanwhile does not wait
+    for all of them; how many rows went. Not within a transaction: nothing would be gained.
 
     After `DELETING_S` of a processor the rest is left for the next time.
     """
@@ -49,5 +54,9 @@ def delete_rows(rows: models.QuerySet[Any]) -> int:
 
 
 def _deleted(rows: models.QuerySet[Any]) -> Iterator[int]:
-    while keys := list(rows.order_by().values_list("pk", flat=True)[:AT_ONCE]):
-        yield rows.model._base_manager.filter(pk__in=keys).delete()[0]  # noqa: SLF001 - Django's documented name
+    gone = 0
+    while keys := list(rows.order_by("pk").values_list("pk", flat=True)[:PORTION]):
+        if gone:
+            time.sleep(PAUSE_S)
+        gone = rows.filter(pk__in=keys).delete()[0]
+        yield gone

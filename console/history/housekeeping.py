@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db.models.functions import Length
 
 from console.core import clock
+from console.core.many_rows import delete_rows
 from console.history.models import OPEN_STUDIES, PartitionMinute, QuotaMinute, RecordedObservation, Study
 
 MINUTES_KEPT = timedelta(days=30)
@@ -21,9 +22,9 @@ def forget_old_record() -> int:
     """Delete what is older than it is kept, and of the observations the oldest when they take too much room."""
     now = clock.now()
     kept = timedelta(days=settings.GIVEWAY_HISTORY_DAYS)
-    gone = PartitionMinute.objects.filter(at__lt=now - MINUTES_KEPT).delete()[0]
-    gone += QuotaMinute.objects.filter(at__lt=now - QUOTAS_KEPT).delete()[0]
-    gone += RecordedObservation.objects.filter(at__lt=now - kept).delete()[0]
+    gone = delete_rows(PartitionMinute.objects.filter(at__lt=now - MINUTES_KEPT))
+    gone += delete_rows(QuotaMinute.objects.filter(at__lt=now - QUOTAS_KEPT))
+    gone += delete_rows(RecordedObservation.objects.filter(at__lt=now - kept))
     return gone + _forget_old_studies(now) + _forget_what_is_too_much()
 
 
@@ -42,4 +43,4 @@ def _forget_what_is_too_much() -> int:
         room -= size
         if room < 0:
             beyond.append(pk)
-    return RecordedObservation.objects.filter(pk__in=beyond).delete()[0] if beyond else 0
+    return delete_rows(RecordedObservation.objects.filter(pk__in=beyond)) if beyond else 0

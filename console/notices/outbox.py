@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from console.core import clock
+from console.core.many_rows import delete_rows
 from console.notices.models import Notice
 
 log = structlog.get_logger(__name__)
@@ -90,4 +91,4 @@ HOOK = Way("hook")
 def forget_old_notices(older_than: timedelta) -> int:
     """Delete notices made longer ago than this that are no longer to be sent; returns how many."""
     old = Notice.objects.filter(made_at__lt=clock.now() - older_than)
-    return old.filter(Q(mail_due=None) & Q(hook_due=None)).delete()[0]
+    return delete_rows(old.filter(Q(mail_due=None) & Q(hook_due=None)))

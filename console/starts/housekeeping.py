@@ -14,6 +14,6 @@ ASKED = timedelta(hours=1)
 
 def forget_old_starts() -> int:
     """Delete what was expected of jobs that began, or went, longer ago than forecasts are kept; how many rows."""
-    StartQuestion.objects.filter(asked_at__lt=clock.now() - ASKED).delete()
+    delete_rows(StartQuestion.objects.filter(asked_at__lt=clock.now() - ASKED))
     oldest = clock.now() - timedelta(days=settings.GIVEWAY_FORECAST_DAYS)
     return delete_rows(ExpectedStart.objects.filter(gone_at__lt=oldest))

@@ -45,7 +45,7 @@ def check_settings() -> Iterator[Finding]:
 
 def _deployment() -> Iterator[Finding]:
     deployed = is_production()
-    tags = registry.tags_available(deployed) - OF_THE_CODE
+    tags = sorted(registry.tags_available(deployed) - OF_THE_CODE)
     found = [
         message
         for message in checks.run_checks(tags=sorted(tags), include_deployment_checks=deployed)
