@@ -42,8 +42,7 @@ def record_look(cluster: Cluster, observation: Observation) -> bool:
 
 def packed(observation: Observation) -> bytes:
     """The observation as it is stored."""
-    text = json.dumps(encode_observation(observation), separators=(",", ":"))
-    return zlib.compress(text.encode("ascii"), LEVEL)
+    return zlib.compress(encode_observation(observation).encode("ascii"), LEVEL)
 
 
 def unpacked(body: bytes) -> Observation:

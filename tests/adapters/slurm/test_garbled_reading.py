@@ -1,5 +1,6 @@
 """Whatever Slurm prints, an observation comes of it, or it is refused as a whole: nothing else is ever raised."""
 
+import json
 import random
 import re
 from dataclasses import dataclass, field, replace
@@ -117,7 +118,7 @@ def test_garbled_answers_make_an_observation_or_are_refused_as_a_whole(
             seen = reader.observe()
         except SlurmUnavailableError:
             continue
-        assert decode_observation(encode_observation(seen)) == replace(
+        assert decode_observation(json.loads(encode_observation(seen))) == replace(
             seen, boots={}
         )  # by which nothing is planned
         for job in seen.jobs:
