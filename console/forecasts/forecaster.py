@@ -89,6 +89,8 @@ class Forecaster:
     """A heap of moments; what a forecast knows itself counts."""
     _leaving: dict[str, tuple[JobFacts, datetime]] = field(default_factory=dict)
     _is_to_compare: bool = True
+    _is_left_over: bool = False
+    """Whether the last round had no time for all."""
 
     def forecast_if_due(self) -> int | None:
         """Bring the model up to date and say what is to be said; None where it was not due."""
@@ -98,11 +100,6 @@ class Forecaster:
         with self.pace.spending():
             self.refresh()
             return self.forecast_jobs()
-
-    @property
-    def _is_left_over(self) -> bool:
-        """Whether the last round had no time for all."""
-        return bool(self._new) or bool(self._due and self._due[0][0] <= _now())
 
     def refresh(self) -> None:
         """Read the model in force, if it is another one; tell it what has ended since."""
@@ -131,10 +128,11 @@ class Forecaster:
             self._read_said()
         self._has_read = False  # A round that fails leaves off anywhere: the next one reads anew.
         self._look()
-        said = self._forecast_new() + self._renew()
+        now = _now()
+        said = self._forecast_new() + self._renew(now)
         self._forget_gone()
         self._compare()
-        self._has_read = True
+        self._has_read, self._is_left_over = True, bool(self._new) or self._has_due(now)
         if said:
             show_change(self.cluster)
         return said
@@ -245,14 +243,17 @@ class Forecaster:
             self._say_end(row, job)
         return row
 
-    def _renew(self) -> int:
+    def _renew(self, now: int) -> int:
         """The ends of running jobs, where they are due."""
-        return sum(self._renew_some(keys) for keys in begun_within(BUDGET_S, self._due_ones(_now())))
+        return sum(self._renew_some(keys) for keys in begun_within(BUDGET_S, self._due_ones(now)))
+
+    def _has_due(self, now: int) -> bool:
+        return bool(self._due) and self._due[0][0] <= now
 
     def _due_ones(self, now: int) -> Iterator[list[Key]]:
-        while self._due and self._due[0][0] <= now:
+        while self._has_due(now):
             some: list[Key] = []
-            while len(some) < PORTION and self._due and self._due[0][0] <= now:
+            while len(some) < PORTION and self._has_due(now):
                 moment, key = heappop(self._due)
                 said = self._said.get(key)
                 if said is not None and said.due == moment:

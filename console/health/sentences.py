@@ -142,6 +142,10 @@ SENTENCES: dict[str, str] = {
         "Within the last hour there was no cycle for %(n)s s, and its worker ran nothing else: it or its timer was "
         "away, or the machine stood still."
     ),
+    "doctor.cadence.late.start": (
+        "Within the last hour there was no cycle for %(n)s s: the worker was started anew meanwhile."
+    ),
+    "doctor.cadence.late.start.cure": "See its log if nobody meant that.",
     "doctor.cadence.late.cure": (
         "Let a worker of its own serve the queue steer, and nothing else on it; see that the machine is not overloaded."
     ),

@@ -19,8 +19,8 @@ from scheduler.forecast.starts import StartForecast, forecast_with_trials
 
 RENEW_S = 60
 """Without any change it is said anew after so long: time goes by."""
-REST, MOST_REST_S = 100.0, 600.0
-"""It is said anew after so many times what it took of a processor, but never more than ten minutes later."""
+REST, MOST_REST_S = 100.0, 300.0
+"""It is said anew after so many times what it took of a processor, but no more than five minutes after it began."""
 ASKED_REST = 10.0
 """The same while somebody waits for an answer."""
 NOTABLE = 0.1

@@ -11,6 +11,9 @@ from console.cluster.models import Cluster
 from console.core import clock
 from console.steering.models import CyclePace, SteeringMinute
 
+START = "start"
+"""Stands among what ran instead of a cycle, where the worker was started anew."""
+
 
 def allowed_budget(per_minute: float) -> int:
     """Requests a minute: what is set, and no more than slurmctld allows."""
@@ -38,6 +41,11 @@ class Cadence:
     stretched: int = 0
     budget: int = 0
     pace: CyclePace | None = None
+
+    @property
+    def restarted(self) -> bool:
+        """Whether the latest cycle was late because the worker was started anew."""
+        return any(name == START for name, _ in self.instead)
 
     @property
     def share_percent(self) -> float:

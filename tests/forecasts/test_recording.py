@@ -1,6 +1,7 @@
 """Finished jobs: from the cycles, from accounting, once each."""
 
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -98,6 +99,30 @@ def test_a_reading_that_fails_keeps_what_was_read_and_goes_on_there(
     assert whole is not None
     assert asked[29][0] == stuck.until - AGAIN.total_seconds()
     assert (whole.fault, whole.until, KeptRun.objects.count()) == ("", int(sim.port.now), 2)
+
+
+def test_a_reading_that_takes_long_goes_on_in_the_next_round(sim: Sim, account: list[FinishedRun]) -> None:
+    account += [run("1", START - 29 * PORTION_S), run("2", START - HOUR)]
+    first = keep_accounted(sim.cluster, within_s=0)
+    second = keep_accounted(sim.cluster, within_s=0)
+    assert first is not None and second is not None
+    assert second.until == first.until + PORTION_S - AGAIN.total_seconds()
+    assert KeptRun.objects.get().job_id == "1"
+    while (read := keep_accounted(sim.cluster, within_s=0)) and read.until < sim.port.now:
+        pass
+    assert KeptRun.objects.count() == 2
+
+
+def test_what_is_kept_is_not_read_again(sim: Sim, django_assert_num_queries: Any) -> None:
+    sim.policy()
+    for _ in range(3):
+        sim.running("ann", 1, run_time_s=20)
+    sim.cycle()
+    sim.port.advance(60)
+    sim.cycle()
+    assert keep_seen(sim.cluster) == 3
+    with django_assert_num_queries(2):
+        assert keep_seen(sim.cluster) == 0
 
 
 def test_a_longer_past_is_imported_by_command_with_its_progress(sim: Sim, account: list[FinishedRun]) -> None:

@@ -9,6 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from console.core import clock
 from console.history.models import PartitionMinute
+from console.insights import summing
 from console.insights.counting import Stretch
 from console.insights.models import PartitionDay, RoomOfDay, StopsOfDay, SummedUntil
 from console.insights.summing import _add, sum_up
@@ -136,3 +137,14 @@ def test_a_run_of_the_task_asks_a_bounded_number_of_questions(
     stopped.cluster.refresh_from_db()
     with django_assert_max_num_queries(18):
         assert sum_up(stopped.cluster) == 1
+
+
+def test_days_for_which_there_is_no_time_are_added_the_next_time(
+    stopped: Sim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(summing, "BUDGET_S", 0.0)
+    SummedUntil.objects.create(cluster=stopped.cluster, until=clock.now() - timedelta(days=2))
+    done = []
+    while sum_up(stopped.cluster):
+        done.append(SummedUntil.objects.get().until)
+    assert len(done) == 3 and done == sorted(set(done))

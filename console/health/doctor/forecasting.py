@@ -14,7 +14,7 @@ from scheduler.model.sentence import told
 
 NAME = "forecasts"
 LATE = timedelta(minutes=10)
-"""Expected starts are said anew within a minute or two, as long as anybody waits."""
+"""Expected starts are said anew within five minutes, as long as anybody waits."""
 
 
 def check_forecasts() -> Iterator[Finding]:

@@ -93,6 +93,7 @@ def check_cadence() -> Iterator[Finding]:
     if now.late_s:
         what = Listed([f"{name} ({seconds:.1f} s)" for name, seconds in now.instead])
         code = "doctor.cadence.late" if now.instead else "doctor.cadence.late.unknown"
+        code = "doctor.cadence.late.start" if now.restarted else code
         yield warn("worker", code, n=round(now.longest_s), what=what)
     elif now.cycles:
         yield ok("worker", "doctor.cadence.steady", n=f"{now.p50_s:g}", most=f"{now.longest_s:.1f}")
