@@ -1,31 +1,21 @@
-<<<<<<< HEAD
-"""Many rows are deleted in portions: who writes meanwhile waits for one of them."""
+"""Many rows at a time: written in one statement; deleted in portions, so that who writes meanwhile waits for one."""
 
 from datetime import timedelta
-=======
-"""Many rows at a time: written in one statement, deleted in portions."""
->>>>>>> forecast
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-<<<<<<< HEAD
 from console.cluster.connect import configured_cluster
 from console.core import clock, many_rows
-from console.core.many_rows import delete_rows
-from console.steering.models import Cycle
-=======
-from console.core import many_rows
 from console.core.many_rows import delete_rows, update_rows
 from console.forecasts.models import JobForecast
+from console.steering.models import Cycle
 from tests import factories
->>>>>>> forecast
 
 pytestmark = pytest.mark.django_db
 
 
-<<<<<<< HEAD
 def test_all_of_them_go_and_no_other_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, now, pauses = configured_cluster(), clock.now(), list[float]()
     monkeypatch.setattr(many_rows, "PORTION", 3)
@@ -49,7 +39,8 @@ def test_nothing_to_delete_is_one_question() -> None:
     with CaptureQueriesContext(connection) as asked:
         assert delete_rows(Cycle.objects.filter(number__lte=7)) == 0
     assert len(asked) == 1
-=======
+
+
 def test_numbers_texts_and_json_are_written_to_their_rows_and_no_others() -> None:
     cluster = factories.make_cluster()
     one, two, three = (factories.make_forecast(cluster, str(number)) for number in range(3))
@@ -62,8 +53,8 @@ def test_numbers_texts_and_json_are_written_to_their_rows_and_no_others() -> Non
     assert list(told) == [(7, [1, 2], "a"), (None, [], "b"), (None, three.inner, three.version)]
 
 
-def test_rows_are_deleted_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many_rows, "AT_ONCE", 2)
+def test_rows_are_deleted_until_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(many_rows, "PORTION", 2)
     cluster = factories.make_cluster()
     for number in range(6):
         factories.make_forecast(cluster, str(number), submit=number)
@@ -73,4 +64,3 @@ def test_rows_are_deleted_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(many_rows, "DELETING_S", 0.0)
     assert delete_rows(JobForecast.objects.all()) == 2, "the rest has its turn the next time"
     assert JobForecast.objects.count() == 1
->>>>>>> forecast
