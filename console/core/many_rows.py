@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import connection, models, transaction
 
-from console.core.pace import begun_within
+from console.core.portions import begun_within
 from console.core.sentence_field import SentenceField
 
 PORTION = 1000

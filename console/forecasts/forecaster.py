@@ -19,7 +19,7 @@ from console.cluster.models import Cluster, Job, JobPhase
 from console.cluster.services import show_change
 from console.core import clock
 from console.core.many_rows import update_rows
-from console.core.pace import Pace, begun_within
+from console.core.portions import Pace, begun_within
 from console.core.remembered import on_forgetting
 from console.forecasts.learning import load, since
 from console.forecasts.models import JobForecast, KeptRun, RunTimeModel

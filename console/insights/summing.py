@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from console.cluster.models import Cluster
 from console.core import clock
-from console.core.pace import begun_within
+from console.core.portions import begun_within
 from console.history.models import PartitionMinute
 from console.insights.counting import (
     PartitionSum,

@@ -7,7 +7,7 @@ from console.cluster.models import Cluster, Job
 from console.cluster.services import show_change
 from console.core import clock
 from console.core.many_rows import update_rows
-from console.core.pace import Pace
+from console.core.portions import Pace
 from console.core.remembered import on_forgetting
 from console.starts.answering import answer, open_questions, sooner_of, worth_telling
 from console.starts.models import ExpectedStart, StartQuestion

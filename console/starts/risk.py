@@ -15,7 +15,7 @@ from django.db import transaction
 
 from console.cluster.models import Cluster, Job, JobPhase
 from console.core.many_rows import update_rows
-from console.core.pace import Pace, begun_within
+from console.core.portions import Pace, begun_within
 from console.core.remembered import on_forgetting
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of

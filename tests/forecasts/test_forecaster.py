@@ -113,7 +113,7 @@ def test_a_job_that_was_gone_and_is_there_again_goes_on_with_its_forecast(sim: S
     known = Forecaster(sim.cluster)
     known.refresh()
     known.forecast_jobs()
-    mine = Job.objects.filter(job_id=runs)
+    mine, said = Job.objects.filter(job_id=runs), 0
     for phase in (JobPhase.ENDED, JobPhase.RUNNING):
         mine.update(phase=phase)
         Cluster.objects.update(version=F("version") + 1)
