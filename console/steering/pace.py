@@ -66,26 +66,7 @@ LATE = 3
 """A gap of more than so many times what was wanted is a finding."""
 SIGN_S = 5.0
 """How often a worker that finds no cycle due says that it is there."""
-EDGES = (
-    0.5,
-    1.0,
-    1.5,
-    2.0,
-    3.0,
-    5.0,
-    7.5,
-    10.0,
-    15.0,
-    20.0,
-    30.0,
-    45.0,
-    60.0,
-    90.0,
-    120.0,
-    180.0,
-    300.0,
-    600.0,
-)
+EDGES = (0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0, 180.0, 600.0)  # fmt: skip
 """Of gaps, seconds; what is longer stands under the last one."""
 MINUTE = timedelta(minutes=1)
 WINDOW = 5
@@ -134,6 +115,9 @@ class Pacer:
     sleep: Callable[[float], None] = time.sleep
     row: CyclePace = field(init=False)
     _bell: Path | None = field(init=False)
+    _read_budgets: list[tuple["_Used", float]] | None = field(default=None, init=False)
+    _heeded_at: datetime | None = field(default=None, init=False)
+    """When it was asked last whether a person has changed something."""
 
     def __post_init__(self) -> None:
         self._bell = None if self.cluster.is_simulated else bell_path()
@@ -146,14 +130,14 @@ class Pacer:
 
     def is_due(self) -> bool:
         """Whether a cycle is to run now."""
-        now = clock.now()
+        now, self._read_budgets = clock.now(), None
         self.row.refresh_from_db()
         begun, due = self.row.begun_at, self.row.due_at
         if begun is None or due is None or begun > now + MINUTE:  # never, or the clock was put back
             return True
         if self.cluster.is_simulated:  # at each of the timer's calls, which may come a moment early
             return now - begun >= timedelta(seconds=settings.GIVEWAY_CYCLE_S) / 2
-        if self._is_acted():
+        if self._is_acted(now):
             self._want(now, urgent=True)
         elif self._glance_due(now):
             self._glance(now)
@@ -205,7 +189,13 @@ class Pacer:
 
     # --- what makes a cycle due ---
 
-    def _is_acted(self) -> bool:
+    def _is_acted(self, now: datetime) -> bool:
+        """Once in a call of the timer's."""
+        if self._heeded_at is not None and now - self._heeded_at < timedelta(
+            seconds=settings.GIVEWAY_CYCLE_S
+        ):
+            return False
+        self._heeded_at = now
         rows = AuditEntry.objects.filter(sequence__gt=self.row.acted).exclude(actor=SYSTEM_ACTOR)
         if not rows.exists():
             return False
@@ -253,11 +243,14 @@ class Pacer:
 
     def _budgets(self, now: datetime) -> list[tuple["_Used", float]]:
         """What was used, and what may be: of our own budget, and of slurmctld's."""
+        if self._read_budgets is not None:
+            return self._read_budgets
         found = [
             (_used(self.cluster, now, WINDOW), WINDOW * float(settings.GIVEWAY_SLURM_REQUESTS_PER_MINUTE))
         ]
         if self.row.limit_per_minute:
             found.append((_used(self.cluster, now, 1), self.row.limit_per_minute))
+        self._read_budgets = found
         return found
 
     def _rings(self, now: datetime) -> bool:
