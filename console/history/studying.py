@@ -18,7 +18,7 @@ from console.core import clock
 from console.history.answering import encode_past
 from console.history.hindsight.asking import forget_same
 from console.history.hindsight.running import hindsight
-from console.history.models import Study, StudyKind, StudyState
+from console.history.models import OPEN_STUDIES, Study, StudyKind, StudyState
 from console.history.past import over_days
 from console.history.studies import change_of
 from console.history.what_if import NotNowError
@@ -40,6 +40,8 @@ class LostError(Exception):
 
 def due(send: Callable[[int], object]) -> int:
     """Send what waits, or was left by a dead worker, to the worker; give up what kills it. How many were sent."""
+    if not Study.objects.filter(state__in=OPEN_STUDIES).exists():
+        return 0
     now = clock.now()
     left = Study.objects.filter(state=StudyState.RUNNING, beat_at__lt=now - SILENT)
     left.filter(tries__gte=MOST_TRIES).update(

@@ -15,7 +15,7 @@ GIVEWAY_HISTORY_MB = number("GIVEWAY_HISTORY_MB", 500, 1)
 GIVEWAY_STUDY_S = number("GIVEWAY_STUDY_S", 900, 10)
 HISTORY_SCHEDULE: dict[str, dict[str, Any]] = {
     "forget-history": {"task": "history.forget", "schedule": 3600.0, "options": {"expires": 3600.0}},
-    # Sends what waits to the worker; asking whether anything does costs three queries. What looks for something to do
+    # Sends what waits to the worker; asking whether anything does costs a query. What looks for something to do
     # has multiples of five seconds, so that an idle worker wakes once for all of it.
     "studies": {"task": "history.studies", "schedule": 5.0, "options": {"expires": 10.0}},
     # Adds up what has come since the last time, for Insights; six queries.

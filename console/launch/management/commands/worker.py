@@ -97,14 +97,21 @@ def serve(queues: list[str], modules: Iterable[str]) -> None:
         without_mingle=True,
         without_heartbeat=True,
     )
-    # Ctrl-C reaches the whole group; `run` ends us in order. Celery sets its own answer while it starts.
-    worker_ready.connect(lambda **_: signal.signal(signal.SIGINT, signal.SIG_IGN), weak=False)
+    worker_ready.connect(_begin, weak=False)
     timer.start()
     threading.Thread(target=_end_with, args=(timer,), daemon=True).start()
     worker.start()
     if not timer.is_alive():
         raise CommandError("The timer ended by itself; see its messages above.")
     timer.service.stop()  # its thread ends with the process
+
+
+def _begin(**_: object) -> None:
+    """Ctrl-C reaches the whole group; `run` ends us in order. Celery has set its own answer while it started."""
+    from console.celery import keep_what_is_loaded
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    keep_what_is_loaded()
 
 
 def past_command() -> list[str]:
