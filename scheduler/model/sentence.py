@@ -85,11 +85,12 @@ class Sentence(str):
     code: str
     params: Mapping[str, Param]
 
-    def __new__(cls, code: str, params: Mapping[str, Param]) -> "Sentence":
-        """Raises KeyError for a code without a line, and for a parameter that the line wants and that is not given."""
+    def __new__(cls, code: str, params: dict[str, Param]) -> "Sentence":
+        """`params` are the sentence's own from then on. Raises KeyError for a code without a line, and for a parameter
+        that the line wants and that is not given."""
         made = super().__new__(cls, _LINES[code] % params)
         made.code = code
-        made.params = MappingProxyType(dict(params))
+        made.params = MappingProxyType(params)
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -104,17 +104,18 @@ class ClusterState:
                     here[resource] = here.get(resource, 0) + amount
                     held[resource] = held.get(resource, 0) + amount
             runner.places = places[0].alone if len(places) == 1 else tuple(places)
-            if may_go:
-                self._may_be_stopped(runner, tally)
-            else:
+            if not may_go:
                 tally.spared += 1
+                continue
+            tally.stoppable += 1
+            if self._divide or len(places) > 1:
+                self._may_go_in_parts(runner)
         for place in self.places:
             subtract(place.free, place.stoppable)
+        self.candidates = sum([tally.stoppable for tally in self.tallies.values()])
 
-    def _may_be_stopped(self, runner: RunningJob, tally: VictimTally) -> None:
-        """Count a runner that may go among those that may, in whole or in part."""
-        tally.stoppable += 1
-        self.candidates += 1
+    def _may_go_in_parts(self, runner: RunningJob) -> None:
+        """Note a runner that may lose a part, and one whose parts are of no use alone."""
         for divide in self._divide:
             if divide(runner, self.snapshot.partition):
                 self.in_parts.append(runner)

@@ -30,6 +30,9 @@ MOST_SPARED = 20_000
 """How many times, in one plan, a job may be spared or allowed for the sake of one decision."""
 
 
+_NOT_ASKED = object()
+
+
 @dataclass(frozen=True, slots=True)
 class HeldBack:
     """Why victims that were found may not be stopped. `user`: whose limit it is, for an hourly one of a user."""
@@ -74,6 +77,8 @@ class StopLimits:
 
         `below`: all that it outranks.
         """
+        if self._answers.get(wanted, _NOT_ASKED) is None:
+            return None  # Nothing has changed since, and whom it was for makes no difference.
         room = self._search.victims(wanted) if below.stoppable else None
         held = self.of_the_job(job) if room else None
         if room and held:

@@ -11,7 +11,7 @@ def why_spared(job: SnapshotJob, ran: int, rules: PartitionRules) -> str:
         return "protected"
     if ran < rules.exempt_s:
         return "exempt"
-    if rests_for(job, ran, rules) > 0:
+    if job.restarts and rests_for(job, ran, rules) > 0:
         return Reason.RESTING.value
     most = rules.max_stops_per_job_hour
     return "" if most is None or job.stopped < most else Reason.JOB_LIMIT.value

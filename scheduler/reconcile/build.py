@@ -86,8 +86,9 @@ def _types_of(types: tuple[TaskType, ...]) -> TaskTypes:
 
 
 def _made_again(last: _Made | None, observed: ObservedJob, stops: int) -> _Made | None:
-    """The last one, if it was made from the same. A job that was not read anew is the same object as before."""
-    if last is None or last.stops != stops:
+    """The last one, if it lasts and was made from the same. A job that was not read anew is the same object as
+    before."""
+    if last is None or not last.lasts or last.stops != stops:
         return None
     return last if last.observed is observed or last.observed == observed else None
 
@@ -110,7 +111,7 @@ class KnownJobs:
             stops = preemptions.get(observed.id, 0)
             same = _made_again(before.get(observed.id), observed, stops)
             made[observed.id] = same or maker.make(observed, stops)
-        self._maker, self._made = maker, {key: each for key, each in made.items() if each.lasts}
+        self._maker, self._made = maker, made
         return made
 
 

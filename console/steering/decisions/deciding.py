@@ -190,11 +190,11 @@ def _amend(
     partition: str, jobs: Iterable[SnapshotJob], observed: Iterable[ObservedJob], facts: Facts
 ) -> Iterable[SnapshotJob]:
     """What only the database knows about the jobs: our own holds, refusals, plans undone a moment ago."""
-    held = {job.id for job in observed if job.held}
     concerned = {*(run.job_id for run in facts.refused), *facts.quota_held, *facts.backed_off}
     if not concerned and not facts.put_off.users:
         yield from jobs
         return
+    held = {job.id for job in observed if job.held}
     for job in jobs:
         if job.id not in concerned and job.user[:LONGEST_USER] not in facts.put_off.users:
             yield job
