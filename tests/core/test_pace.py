@@ -4,15 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from console.core import pace
 from console.core.pace import Pace, begun_within
 
 
 @pytest.fixture
 def clocks(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     found = {"now": 100.0, "spent": 0.0}
-    monkeypatch.setattr(pace.time, "monotonic", lambda: found["now"])
-    monkeypatch.setattr(pace.time, "thread_time", lambda: found["spent"])
+    monkeypatch.setattr("console.core.pace.time.monotonic", lambda: found["now"])
+    monkeypatch.setattr("console.core.pace.time.thread_time", lambda: found["spent"])
     return found
 
 

@@ -15,7 +15,7 @@ from console.starts.risk_picture import CPUS, GPUS, LASTS, NODES, SUBMITTED, End
 from console.starts.selectors import seen_jobs
 from console.steering.models import Victim
 from scheduler.forecast.stop_learned import LEARNED, StopLearner
-from scheduler.forecast.stop_risk import StopCalibration
+from scheduler.forecast.stop_risk import StopCalibration, stop_chances
 from tests import factories
 from tests.starts.conftest import Clocks
 from tests.steering.conftest import Sim
@@ -149,7 +149,7 @@ def test_what_another_process_has_counted_is_not_counted_again(
     known.say()
     other.ended.read()
     later(sim, clocks, 3600)
-    drawn = risk.stop_chances
+    drawn = stop_chances
 
     def meanwhile(*arguments: Any) -> Any:
         with monkeypatch.context() as patch:
