@@ -90,10 +90,8 @@ class Beat:
 
 
 class Watched:
-    """Sees for how long the database was kept from others: from the first write of a transaction to its end.
-
-    A transaction of SQLite keeps it from its beginning, as the settings have it.
-    """
+    """Sees for how long the database was kept from others: a transaction of SQLite does it from its beginning, as the
+    settings have it. By the processor's time: other work on this machine is none of theirs."""
 
     def __init__(self) -> None:
         self.locked, self.queries, self._since = 0.0, 0, 0.0
@@ -106,7 +104,7 @@ class Watched:
 
         def begin() -> None:
             begun()
-            self._since = time.perf_counter()
+            self._since = time.process_time()
 
         def commit() -> Any:
             result = committed()
@@ -126,7 +124,7 @@ class Watched:
         self.queries += 1
         alone = not self._since and sql.startswith(WRITES)
         if alone:
-            self._since = time.perf_counter()
+            self._since = time.process_time()
         result = execute(sql, parameters, many, context)
         if alone:
             self._note()
@@ -134,7 +132,7 @@ class Watched:
 
     def _note(self) -> None:
         if self._since:
-            self.locked = max(self.locked, time.perf_counter() - self._since)
+            self.locked = max(self.locked, time.process_time() - self._since)
             self._since = 0.0
 
 

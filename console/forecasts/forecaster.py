@@ -142,8 +142,8 @@ class Forecaster:
     def _read_said(self) -> None:
         """What is kept of jobs that have not ended; the model is told who runs."""
         self._said, self._due, self._looked_at = {}, [], None
-        rows = JobForecast.objects.filter(cluster=self.cluster, ended_at=None).defer("inner", "end_inner")
-        for row in rows.iterator(chunk_size=PORTION):
+        rows = JobForecast.objects.filter(cluster=self.cluster, ended_at=None).order_by("submit", "pk")
+        for row in rows.defer("inner", "end_inner").iterator(chunk_size=PORTION):
             self._know(row)
             if row.start is not None:
                 self.model.started(row.job_id, _size_facts(row), row.start)
@@ -200,14 +200,14 @@ class Forecaster:
         wanted = set(keys)
         over = {(row.job_id, row.submit): row for row in self._rows_of(ids) if row.ended_at is not None}
         back = [row.pk for key, row in over.items() if key in wanted]
-        # It was gone from the queue, and is there again.
-        JobForecast.objects.filter(pk__in=back).update(ended_at=None, ran_s=None)
+        # It was gone from the queue, and is there again: when it ends is said anew.
+        JobForecast.objects.filter(pk__in=back).update(ended_at=None, ran_s=None, renewed=None)
         asked = [key for key in keys if key not in over]
-        jobs = Job.objects.filter(pk__in=[self._live[job_id].pk for job_id, _ in asked]).exclude(
-            phase=JobPhase.ENDED
-        )
+        jobs = Job.objects.filter(pk__in=[self._live[job_id].pk for job_id, _ in asked]).order_by("pk")
         commands = read_commands(self.cluster, [job_id for job_id, _ in asked])
-        fresh = [self._new_row(job, commands.get(job.job_id, "")) for job in jobs.order_by("pk")]
+        fresh = [
+            self._new_row(job, commands.get(job.job_id, "")) for job in jobs if job.phase != JobPhase.ENDED
+        ]
         for first in range(0, len(fresh), WRITTEN):
             JobForecast.objects.bulk_create(fresh[first : first + WRITTEN], ignore_conflicts=True)
         for row in self._rows_of(ids):
@@ -217,7 +217,8 @@ class Forecaster:
         return len(fresh) + len(back)
 
     def _rows_of(self, ids: Sequence[str]) -> Iterable[JobForecast]:
-        rows = JobForecast.objects.filter(cluster=self.cluster, job_id__in=ids)
+        # In no order: for that of the keys SQLite would go through all rows.
+        rows = JobForecast.objects.filter(cluster=self.cluster, job_id__in=ids).order_by()
         return rows.only("job_id", "submit", "start", "renewed", "end_p50", "ended_at")
 
     def _new_row(self, job: Job, command: str) -> JobForecast:
@@ -301,11 +302,12 @@ class Forecaster:
     def _close(self, keys: Sequence[Key]) -> None:
         """Jobs that are gone. How long they ran may be told later, so the model keeps them in mind for a while."""
         now = clock.now()
-        gone = {self._said.pop(key).pk for key in keys}
-        for row in JobForecast.objects.filter(pk__in=gone).defer("inner", "end_inner"):
-            self._leaving[row.job_id] = _size_facts(row), now
-        JobForecast.objects.filter(pk__in=gone, ended_at=None).update(ended_at=now)
-        self._is_to_compare |= bool(gone)
+        for first in range(0, len(keys), PORTION):
+            gone = [self._said.pop(key).pk for key in keys[first : first + PORTION]]
+            for row in JobForecast.objects.filter(pk__in=gone).defer("inner", "end_inner"):
+                self._leaving[row.job_id] = _size_facts(row), now
+            JobForecast.objects.filter(pk__in=gone, ended_at=None).update(ended_at=now)
+        self._is_to_compare |= bool(keys)
 
     def _forget_gone(self) -> None:
         now = clock.now()
@@ -319,11 +321,12 @@ class Forecaster:
         if not self._is_to_compare:
             return
         self._is_to_compare = False
-        # The index is by the moment alone: with the cluster in the question SQLite would read all that it ever had.
-        rows = JobForecast.objects.filter(ran_s=None, ended_at__gte=clock.now() - TOLD_WITHIN)
-        asked = rows.values_list("cluster", "job_id", "submit", "pk")
+        since_then = clock.now() - TOLD_WITHIN
+        rows = JobForecast.objects.filter(
+            cluster=self.cluster, ran_s=None, ended_at__gte=since_then
+        ).order_by()
         open_rows = {
-            (job_id, submit): pk for cluster, job_id, submit, pk in asked if cluster == self.cluster.pk
+            (job_id, submit): pk for job_id, submit, pk in rows.values_list("job_id", "submit", "pk")
         }
         ran = _ran(self.cluster, list(open_rows))
         update_rows(JobForecast, ["ran_s"], [(ran[key], open_rows[key]) for key in open_rows.keys() & ran])
@@ -359,8 +362,9 @@ def _ran(cluster: Cluster, keys: Sequence[Key]) -> dict[Key, int]:
     found: dict[Key, int] = {}
     for first in range(0, len(keys), PORTION):
         ids = [job_id for job_id, _ in keys[first : first + PORTION]]
-        jobs = KeptRun.objects.filter(cluster=cluster, job_id__in=ids)
-        found.update({(job.job_id, job.submit): job.end - job.start for job in jobs})
+        rows = KeptRun.objects.filter(cluster=cluster, job_id__in=ids).order_by()
+        told = sorted(rows.values_list("end", "pk", "start", "job_id", "submit"))
+        found.update({(job_id, submit): end - start for end, _, start, job_id, submit in told})
     return found
 
 

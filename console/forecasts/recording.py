@@ -43,13 +43,20 @@ def keep_seen(cluster: Cluster) -> int:
         for where, pk, job_id, start in ended.values_list("cluster", "pk", "job_id", "start")
         if where == cluster.pk
     }
-    rows = list(Job.objects.filter(pk__in=[seen[key] for key in seen.keys() - _kept(cluster, seen)]))
+    new = sorted(seen[run] for run in seen.keys() - _kept(cluster, seen))
+    portions = (new[first : first + BATCH] for first in range(0, len(new), BATCH))
+    return sum(_keep(cluster, _ran_once(cluster, keys)) for keys in portions)
+
+
+def _ran_once(cluster: Cluster, keys: Sequence[int]) -> list[KeptRun]:
+    """The runs of those of some jobs of which no other run was seen."""
+    rows = list(Job.objects.filter(pk__in=keys))
     ids = {row.job_id for row in rows}
     runs = list(JobRun.objects.filter(cluster=cluster, job_id__in=ids, ended__isnull=False))
     times = Counter(run.job_id for run in runs)
     last = {run.job_id: run for run in runs}
     told = {row.job_id: row for row in JobForecast.objects.filter(cluster=cluster, job_id__in=ids)}
-    fresh = [
+    return [
         _seen(cluster, row, run, told.get(row.job_id))
         for row in rows
         if (run := last.get(row.job_id)) is not None
@@ -57,7 +64,6 @@ def keep_seen(cluster: Cluster) -> int:
         and run.start == row.start
         and not row.restarts
     ]
-    return _keep(cluster, fresh)
 
 
 def _seen(cluster: Cluster, job: Job, run: JobRun, told: JobForecast | None) -> KeptRun:
@@ -154,6 +160,6 @@ def _kept(cluster: Cluster, runs: Iterable[Run]) -> set[Run]:
     """Which of these runs are there."""
     ids, found = sorted({job_id for job_id, _ in runs}), set[Run]()
     for first in range(0, len(ids), BATCH):
-        rows = KeptRun.objects.filter(cluster=cluster, job_id__in=ids[first : first + BATCH])
+        rows = KeptRun.objects.filter(cluster=cluster, job_id__in=ids[first : first + BATCH]).order_by()
         found.update(rows.values_list("job_id", "start"))
     return found

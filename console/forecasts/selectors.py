@@ -17,7 +17,7 @@ def expected_ends(cluster: Cluster) -> dict[tuple[str, int], int]:
 
 
 def _expected(cluster: int) -> QuerySet[JobForecast, tuple[str, int | None, int | None]]:
-    rows = JobForecast.objects.filter(cluster=cluster, ended_at=None, end_p80__isnull=False)
+    rows = JobForecast.objects.filter(cluster=cluster, ended_at=None, end_p80__isnull=False).order_by()
     return rows.values_list("job_id", "start", "end_p80")
 
 

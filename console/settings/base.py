@@ -269,6 +269,8 @@ GIVEWAY_CLUSTER = choice("GIVEWAY_CLUSTER", ("simulator", "slurm"), "simulator")
 GIVEWAY_CLUSTER_NAME: str = env.str("GIVEWAY_CLUSTER_NAME", default="dev")
 GIVEWAY_SCENARIO: str = env.str("GIVEWAY_SCENARIO", default="demo")
 GIVEWAY_CYCLE_S = number("GIVEWAY_CYCLE_S", 1.0, 0.2)
+# So often the timer has a worker look whether a cycle is due.
+GIVEWAY_TICK_S = min(GIVEWAY_CYCLE_S, 5.0)
 # At least so many seconds between two glances at slurmctld's counters (0: none, the timer alone). See
 # console/steering/pace.py.
 GIVEWAY_WATCH_S = number("GIVEWAY_WATCH_S", 0.25, 0)
@@ -291,8 +293,8 @@ CELERY_BEAT_SCHEDULER = "console.launch.timer:Timer"
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "steer": {
         "task": "steering.steer",
-        "schedule": GIVEWAY_CYCLE_S,
-        "options": {"expires": max(2.0, 2 * GIVEWAY_CYCLE_S)},
+        "schedule": GIVEWAY_TICK_S,
+        "options": {"expires": max(2.0, 2 * GIVEWAY_TICK_S)},
     },
     "housekeep": {"task": "steering.housekeep", "schedule": 3600.0, "options": {"expires": 3600.0}},
     "anchor": {"task": "console.audit.tasks.anchor", "schedule": 60.0, "options": {"expires": 60.0}},

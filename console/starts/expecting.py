@@ -102,7 +102,7 @@ NOWHERE = StartForecast("", None, None, None, ())
 
 
 def _store(cluster: Cluster, wanted: Mapping[tuple[str, int], ExpectedStart], now: int) -> bool:
-    rows = ExpectedStart.objects.filter(cluster=cluster, gone_at=None)
+    rows = ExpectedStart.objects.filter(cluster=cluster, gone_at=None).order_by()
     kept = {(row.job_id, row.submit): row for row in rows.only("job_id", "submit", "p50", "low", "high")}
     both = [key for key in kept if key in wanted]
     moved = any(_is_notable(kept[key], wanted[key], now) for key in both)
@@ -118,7 +118,7 @@ def _store(cluster: Cluster, wanted: Mapping[tuple[str, int], ExpectedStart], no
 def _close(cluster: Cluster, rows: Sequence[ExpectedStart]) -> None:
     """Those that wait no more, or stand in no line: when they started, if they did."""
     jobs = Job.objects.filter(cluster=cluster, job_id__in=[row.job_id for row in rows]).exclude(start=0)
-    asked = jobs.values_list("job_id", "first_submit", "submit", "start")
+    asked = jobs.order_by().values_list("job_id", "first_submit", "submit", "start")
     begun = {(job_id, first_submit or submit): start for job_id, first_submit, submit, start in asked}
     started = [(begun[key], row.pk) for row in rows if (key := (row.job_id, row.submit)) in begun]
     update_rows(ExpectedStart, ["started"], started)

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from django.conf import settings
 
+from console.cluster.models import Cluster
 from console.core import clock
 from console.core.many_rows import delete_rows
 from console.starts.models import ExpectedStart, StartQuestion
@@ -16,4 +17,7 @@ def forget_old_starts() -> int:
     """Delete what was expected of jobs that began, or went, longer ago than forecasts are kept; how many rows."""
     delete_rows(StartQuestion.objects.filter(asked_at__lt=clock.now() - ASKED))
     oldest = clock.now() - timedelta(days=settings.GIVEWAY_FORECAST_DAYS)
-    return delete_rows(ExpectedStart.objects.filter(gone_at__lt=oldest))
+    old = (
+        ExpectedStart.objects.filter(cluster=cluster, gone_at__lt=oldest) for cluster in Cluster.objects.all()
+    )
+    return sum(map(delete_rows, old))

@@ -53,7 +53,7 @@ class ExpectedStart(models.Model):
                 name="starts_one_per_job",
             )
         ]
-        indexes = [models.Index(fields=["gone_at"])]
+        indexes = [models.Index(fields=["cluster", "gone_at"])]
 
     def __str__(self) -> str:
         return f"{self.job_id} at {self.p50}"

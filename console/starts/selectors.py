@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
-from django.db.models import Exists, Max, OuterRef, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
@@ -108,8 +108,9 @@ def last_said(cluster: Cluster) -> int | None:
 
 def last_said_of_all() -> dict[tuple[str, ...], int]:
     """The same by the name of the cluster."""
-    rows = ExpectedStart.objects.filter(gone_at=None).order_by().values_list("cluster__name")
-    return {(name,): made_at for name, made_at in rows.annotate(last=Max("made_at"))}
+    waiting = ExpectedStart.objects.filter(cluster=OuterRef("pk"), gone_at=None).order_by("-made_at")
+    clusters = Cluster.objects.annotate(last=Subquery(waiting.values("made_at")[:1])).exclude(last=None)
+    return {(name,): made_at for name, made_at in clusters.values_list("name", "last")}
 
 
 def said_chances(cluster: Cluster | int) -> QuerySet[StopChance]:

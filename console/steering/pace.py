@@ -136,7 +136,7 @@ class Pacer:
         if begun is None or due is None or begun > now + MINUTE:  # never, or the clock was put back
             return True
         if self.cluster.is_simulated:  # at each of the timer's calls, which may come a moment early
-            return now - begun >= timedelta(seconds=settings.GIVEWAY_CYCLE_S) / 2
+            return now >= due - timedelta(seconds=settings.GIVEWAY_TICK_S) / 2
         if self._is_acted(now):
             self._want(now, urgent=True)
         elif self._glance_due(now):

@@ -21,7 +21,7 @@ _begun: dict[str, float] = {}
 @shared_task(name="steering.steer")
 def steer() -> None:
     """Cycles of the attached cluster as they come due, until shortly before the timer's next call."""
-    steer_for(configured_cluster(), 0.9 * settings.GIVEWAY_CYCLE_S)
+    steer_for(configured_cluster(), 0.9 * settings.GIVEWAY_TICK_S)
 
 
 @task_prerun.connect
