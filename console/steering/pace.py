@@ -35,7 +35,14 @@ from console.core import clock
 from console.steering.cadence import START, allowed_budget
 from console.steering.cycle import run_cycle
 from console.steering.cycle_report import Report
-from console.steering.models import BEGUN_STATES, CyclePace, Plan, SteeringMinute
+from console.steering.models import (
+    BEGUN_STATES,
+    ChosenPlace,
+    CyclePace,
+    KeptPlace,
+    Plan,
+    SteeringMinute,
+)
 from console.steering.recording.submit_rules import bell_path
 from scheduler.model.observation import Glance, RequestUse
 from scheduler.ports import ClusterUnavailableError
@@ -47,6 +54,8 @@ WAITING_S, WAITING_WITH_BELL_S = 20.0, 30.0
 """The same while jobs wait: some of them come of age, or their project becomes more urgent, by time alone."""
 GLANCE_S, GLANCE_WITH_BELL_S, GLANCE_EMPTY_S = 2.0, 10.0, 15.0
 """Between two glances: without a bell, with one, and with one while there are no jobs at all."""
+KEPT_S = 5.0
+"""The same while nodes are kept for somebody, or a begin time is put off again and again: both end by themselves."""
 CHANGED_S = 5.0
 """From one cycle to the next where something has moved, but nobody has come."""
 BUSY_S = 5.0
@@ -176,7 +185,7 @@ class Pacer:
         took_s = sum(report.phases.values())
         row.begun_at, row.acted = begun, head
         row.due_at = begun + timedelta(seconds=max(self._interval_s(report), took_s))
-        row.urgent, row.waiting = self._is_under_way(report), self._has_jobs()
+        row.urgent, row.waiting = self._is_under_way(report) or self._keeps(), self._has_jobs()
         row.look = dict(use.requests) or row.look
         row.limit_burst, row.limit_per_minute = allowed_requests(self.cluster)
         row.budget, row.stretched = allowed_budget(row.limit_per_minute), False
@@ -320,6 +329,8 @@ class Pacer:
             quiet = QUIET_WITH_BELL_S if self._hears() else QUIET_S
         if Job.objects.filter(cluster=self.cluster, phase=JobPhase.PENDING).exists():
             quiet = min(quiet, WAITING_WITH_BELL_S if self._hears() else WAITING_S)
+        if self._keeps():
+            quiet = min(quiet, KEPT_S)
         return max(quiet, float(settings.GIVEWAY_CYCLE_S))
 
     def _is_under_way(self, report: Report) -> bool:
@@ -327,6 +338,11 @@ class Pacer:
         if report.issued or report.placed or report.kept or report.begun:
             return True
         return Plan.objects.filter(cluster=self.cluster, state__in=BEGUN_STATES).exists()
+
+    def _keeps(self) -> bool:
+        """Whether something is to be renewed in time."""
+        kept = KeptPlace.objects.filter(cluster=self.cluster, until__gt=0)
+        return kept.exists() or ChosenPlace.objects.filter(cluster=self.cluster, begun=0).exists()
 
     def _has_jobs(self) -> bool:
         return Job.objects.filter(cluster=self.cluster).exclude(phase=JobPhase.ENDED).exists()

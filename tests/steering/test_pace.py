@@ -14,7 +14,7 @@ from console.partitions.services import ensure_partition
 from console.steering import pace
 from console.steering.cadence import read_cadence
 from console.steering.cycle_report import Report
-from console.steering.models import CyclePace, SteeringMinute
+from console.steering.models import CyclePace, KeptPlace, SteeringMinute
 from console.steering.operations.pausing import pause
 from console.steering.pace import Pacer
 from scheduler.model.observation import Glance, RequestUse
@@ -197,6 +197,13 @@ def test_jobs_that_wait_are_looked_at_more_often(world: World) -> None:
     make_job(world.cluster, phase=JobPhase.PENDING)
     world.pass_time(60)
     assert [round(each) for each in world.cycles] == [0, 20, 40]
+
+
+def test_what_ends_by_itself_is_renewed_in_time(world: World) -> None:
+    kept = {"nodes": ["n1"], "at": 0, "since": 0, "until": 1, "moved": 0, "asked": 0}
+    KeptPlace.objects.create(cluster=world.cluster, partition="x", job_id="7", user="ann", **kept)
+    world.pass_time(30)
+    assert [round(each) for each in world.cycles] == [0, 5, 10, 15, 20, 25]
 
 
 def test_without_counters_the_timer_alone_is_enough(world: World) -> None:
