@@ -1,7 +1,7 @@
 """When a cycle is due, and how that is noticed while slurmctld is hardly asked.
 
-A cycle reads the whole queue. The timer calls `steer_for` every GIVEWAY_CYCLE_S seconds; within that time a cycle is
-run as soon as one is due:
+A cycle reads the whole queue. The timer calls `steer_for` every GIVEWAY_TICK_S seconds; within that time a cycle is run
+as soon as one is due:
 
 1. The bell: slurmctld's job_submit script, or a line of the site's, touches a file (docs/job-submit.md). Whoever hears
    it glances at slurmctld's counters until they have moved: a bell without end, or a stranger's, costs a few glances.
@@ -61,6 +61,10 @@ CHANGED_S = 5.0
 BUSY_S = 5.0
 """So long after somebody came glances come every GIVEWAY_WATCH_S: where one comes, more come."""
 UNREACHABLE_S = 2.0
+TAKEN_S = 0.5
+"""So long after somebody else's cycle was found under way it is tried again."""
+STOP_S = 0.5
+"""How often a worker that waits looks whether it is to end."""
 BELL_S = 0.1
 """How often the bell's file is looked at."""
 RINGING_S = 2.0
@@ -87,17 +91,17 @@ _instead: dict[str, float] = {START: 0.0}
 """What this process has done since its last cycle: other tasks, with their seconds."""
 
 
-def steer_for(cluster: Cluster, seconds: float) -> None:
-    """Run cycles as they come due, for so long; then the timer's next call goes on."""
+def steer_for(cluster: Cluster, seconds: float, is_stopping: Callable[[], bool] = lambda: False) -> None:
+    """Run cycles as they come due, for so long; then the timer's next call goes on. `is_stopping`: whether the worker
+    is to end."""
     until = time.monotonic() + seconds
-    pacer = Pacer(cluster)
+    pacer = Pacer(cluster, is_stopping=is_stopping)
     while True:
-        if pacer.is_due():
-            pacer.run()
+        taken = pacer.is_due() and not pacer.run()
         left = until - time.monotonic()
-        if left <= 0 or not pacer.waits:
+        if left <= 0 or not pacer.waits or is_stopping():
             break
-        pacer.wait(left)
+        pacer.wait(min(left, TAKEN_S) if taken else left)
     count_requests(STEERING, cluster)
 
 
@@ -122,6 +126,7 @@ class Pacer:
     cluster: Cluster
     run_cycle: Callable[[Cluster], Report | None] = run_cycle
     sleep: Callable[[float], None] = time.sleep
+    is_stopping: Callable[[], bool] = lambda: False
     row: CyclePace = field(init=False)
     _bell: Path | None = field(init=False)
     _read_budgets: list[tuple["_Used", float]] | None = field(default=None, init=False)
@@ -163,25 +168,28 @@ class Pacer:
 
     def wait(self, seconds: float) -> None:
         """Until the bell rings, at most so long, and no longer than until the next glance or cycle is due."""
-        left = min(seconds, self._until_next(clock.now()))
-        while left > 0:
-            step = min(left, BELL_S) if self._bell else left
+        left = max(min(seconds, self._until_next(clock.now())), BELL_S)
+        while left > 0 and not self.is_stopping():
+            step = min(left, BELL_S if self._bell else STOP_S)
             self.sleep(step)
             left -= step
             if self._bell and self._rung_at() != self.row.rung:
                 return
 
-    def run(self) -> None:
-        """One cycle, and what came of it: when the next one is due, and how long it was since the last."""
+    def run(self) -> bool:
+        """One cycle, and what came of it: when the next one is due, and how long it was since the last.
+
+        False where somebody else's is under way.
+        """
         row, begun = self.row, clock.now()
         take_before = take_requests()
         head = AuditHead.objects.values_list("sequence", flat=True).first() or 0
         before, due, stretched = row.begun_at, row.due_at, row.stretched
         report = self.run_cycle(self.cluster)
         use = take_requests()
-        if report is None:  # somebody else's cycle is under way
+        if report is None:
             _add(self.cluster, STEERING, _joined(take_before, use), row.answer_s)
-            return
+            return False
         took_s = sum(report.phases.values())
         row.begun_at, row.acted = begun, head
         row.due_at = begun + timedelta(seconds=max(self._interval_s(report), took_s))
@@ -195,6 +203,7 @@ class Pacer:
             self._note_gap(begun, before, begun if stretched else due, stretched=stretched)
         _instead.clear()
         _instead["steering.cycle"] = took_s
+        return True
 
     # --- what makes a cycle due ---
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from celery import Task, shared_task
 from celery.signals import task_postrun, task_prerun
+from celery.worker import state
 from django.conf import settings
 
 from console.accounts.sessions import forget_ended_sessions
@@ -21,7 +22,7 @@ _begun: dict[str, float] = {}
 @shared_task(name="steering.steer")
 def steer() -> None:
     """Cycles of the attached cluster as they come due, until shortly before the timer's next call."""
-    steer_for(configured_cluster(), 0.9 * settings.GIVEWAY_TICK_S)
+    steer_for(configured_cluster(), 0.9 * settings.GIVEWAY_TICK_S, lambda: state.should_stop is not None)
 
 
 @task_prerun.connect

@@ -98,6 +98,9 @@ def serve(queues: list[str], modules: Iterable[str]) -> None:
         without_heartbeat=True,
     )
     worker_ready.connect(_begin, weak=False)
+    if settings.GIVEWAY_TASKS["steering.steer"][0] in queues:
+        # The timer's first call comes when its time is over.
+        worker_ready.connect(lambda **_: app.send_task("steering.steer"), weak=False)
     timer.start()
     threading.Thread(target=_end_with, args=(timer,), daemon=True).start()
     worker.start()
