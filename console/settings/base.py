@@ -271,7 +271,7 @@ GIVEWAY_SCENARIO: str = env.str("GIVEWAY_SCENARIO", default="demo")
 GIVEWAY_CYCLE_S = number("GIVEWAY_CYCLE_S", 1.0, 0.2)
 # So often the timer has a worker look whether a cycle is due. Attached to a Slurm it goes on looking until the next
 # time; the simulated cluster has one at each.
-GIVEWAY_TICK_S = GIVEWAY_CYCLE_S if GIVEWAY_CLUSTER == "simulator" else 5.0
+GIVEWAY_TICK_S = {"simulator": GIVEWAY_CYCLE_S, "slurm": 5.0}[GIVEWAY_CLUSTER]
 # At least so many seconds between two glances at slurmctld's counters (0: none, the timer alone). See
 # console/steering/pace.py.
 GIVEWAY_WATCH_S = number("GIVEWAY_WATCH_S", 0.25, 0)
