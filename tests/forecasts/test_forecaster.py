@@ -72,7 +72,7 @@ def test_what_does_not_fit_into_a_round_has_its_turn_in_the_next(
 
     sim.port.advance(DAY // 2)
     assert known.forecast_if_due() is None, "an end that is due waits for the next round"
-    known.pace.took_s = 0.0
+    known.duty.took_s = 0.0
     again = [known.forecast_if_due() for _ in range(4)]
     assert again == [2, 2, 1, None]
     assert set(JobForecast.objects.values_list("renewed", flat=True)) == {sim.port.now}
