@@ -144,54 +144,16 @@ def run(asked: argparse.Namespace) -> None:
     from django.core.management import call_command
 
     call_command("migrate", verbosity=0)
-    from console.cluster.models import Job
     from console.core import clock
-    from console.forecasts.learning import learn
-    from console.forecasts.models import JobForecast, KeptRun
-    from console.settings.history import FORECAST_SCHEDULE, HISTORY_SCHEDULE
-    from console.starts.models import ExpectedStart, StopChance
 
     began = time.time()
     mirror = fill(asked.running, asked.waiting, asked.changes, asked.days, began)
     if asked.learn:
-        beyond = (
-            KeptRun.objects.order_by("-pk")
-            .values_list("pk", flat=True)[asked.learn - 1 : asked.learn]
-            .first()
-        )
-        older = list(KeptRun.objects.filter(pk__lt=beyond or 0)) if beyond else []
-        KeptRun.objects.filter(pk__lt=beyond or 0).delete()
-        before = time.process_time()
-        made = learn(mirror.cluster)
-        spent = time.process_time() - before
-        told = (
-            "no model"
-            if made is None
-            else f"in force: {made.in_force}, {made.figure:.3f} to {made.figure_medians:.3f}"
-        )
-        print(f"learning from {asked.learn} jobs: {spent:.1f} s of a core ({told})\n", flush=True)
-        KeptRun.objects.bulk_create(older, batch_size=2_000)
-    tasks = {
-        each["task"]: (each["schedule"], _task(each["task"]))
-        for each in (*FORECAST_SCHEDULE.values(), *HISTORY_SCHEDULE.values())
-        if each["task"].split(".")[0] in {"forecasts", "insights"} and "forget" not in each["task"]
-        and each["task"] != "forecasts.train"
-    }  # fmt: skip
-    beat = Beat(mirror, tasks, 60 / asked.changes if asked.changes else float("inf"), began)
+        _learn(mirror, asked.learn)
+    beat = Beat(mirror, _tasks(), 60 / asked.changes if asked.changes else float("inf"), began)
     setattr(time, "monotonic", beat.read_clock)  # noqa: B010 - of this process, for the measurement
     setattr(clock, "now", lambda: datetime.fromtimestamp(beat.read_clock(), UTC))  # noqa: B010
-
-    def all_said() -> bool:
-        live = Job.objects.exclude(phase="ended").count()
-        said = JobForecast.objects.filter(ended_at=None, start__isnull=False).count()
-        return (
-            JobForecast.objects.filter(ended_at=None).count() >= live
-            and said >= asked.running
-            and ExpectedStart.objects.filter(gone_at=None).exists()
-            and StopChance.objects.exists()
-        )
-
-    beat.run_until(began + MOST_ROUNDS_S, all_said)
+    beat.run_until(began + MOST_ROUNDS_S, lambda: _all_is_said(asked.running))
     print(f"first attach: all was said after {beat.now - began:.0f} s\n")
     _print(beat.costs, 1.0, "in all")
     beat.costs.clear()
@@ -200,6 +162,50 @@ def run(asked: argparse.Namespace) -> None:
     minutes = (beat.now - attached) / 60
     print(f"\n{minutes:.1f} minutes later on, {asked.changes} changes a minute\n")
     _print(beat.costs, minutes, "a minute")
+
+
+def _learn(mirror: Mirror, count: int) -> None:
+    """Train a model on the last jobs that have ended; the others come back afterwards."""
+    from console.forecasts.learning import learn
+    from console.forecasts.models import KeptRun
+
+    first = KeptRun.objects.order_by("-pk").values_list("pk", flat=True)[count - 1 : count].first() or 0
+    older = list(KeptRun.objects.filter(pk__lt=first))
+    KeptRun.objects.filter(pk__lt=first).delete()
+    before = time.process_time()
+    made = learn(mirror.cluster)
+    spent = time.process_time() - before
+    told = (
+        f"in force: {made.in_force}, {made.figure:.3f} to {made.figure_medians:.3f}" if made else "no model"
+    )
+    print(f"learning from {count} jobs: {spent:.1f} s of a core ({told})\n", flush=True)
+    KeptRun.objects.bulk_create(older, batch_size=2_000)
+
+
+def _all_is_said(running: int) -> bool:
+    from console.cluster.models import Job
+    from console.forecasts.models import JobForecast
+    from console.starts.models import ExpectedStart, StopChance
+
+    said = JobForecast.objects.filter(ended_at=None)
+    return (
+        said.count() >= Job.objects.exclude(phase="ended").count()
+        and said.filter(start__isnull=False).count() >= running
+        and ExpectedStart.objects.filter(gone_at=None).exists()
+        and StopChance.objects.exists()
+    )
+
+
+def _tasks() -> dict[str, tuple[float, Callable[[], Any]]]:
+    """Those of forecasts, starts and Insights with their intervals, but for those that forget or train."""
+    from console.settings.history import FORECAST_SCHEDULE, HISTORY_SCHEDULE
+
+    return {
+        each["task"]: (each["schedule"], _task(each["task"]))
+        for each in (*FORECAST_SCHEDULE.values(), *HISTORY_SCHEDULE.values())
+        if each["task"].split(".")[0] in {"forecasts", "insights"} and "forget" not in each["task"]
+        and each["task"] != "forecasts.train"
+    }  # fmt: skip
 
 
 def _task(name: str) -> Callable[[], Any]:

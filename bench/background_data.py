@@ -17,6 +17,8 @@ SHAPES = ((1, 1), (1, 2), (1, 4), (1, 8), (2, 8), (4, 8), (8, 8), (16, 8))
 """What waits: nodes, and GPUs on each."""
 SIGMA = 1.0
 CHUNK = 2_000
+STARTS = 3_000
+"""So many of the last starts were forecast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class Mirror:
         JobRun.objects.create(
             cluster=self.cluster, job_id=started.job_id, start=int(now), restarts=0, partition="x"
         )
-        heappush(self.running, (now + self._runs_s(started), started.job_id))
+        heappush(self.running, (now + self.runs_s(started), started.job_id))
         self._submit(self.new_job(now, place=len(self.waiting) + 1))
         seen = Cluster.objects.get(pk=self.cluster.pk)
         seen.version, seen.cycle, seen.observed_at = seen.version + 1, seen.cycle + 1, moment
@@ -68,7 +70,8 @@ class Mirror:
         self.rows[job.job_id] = job
         self.waiting.append(job.job_id)
 
-    def _runs_s(self, job: Any) -> float:
+    def runs_s(self, job: Any) -> float:
+        """How long it runs, by chance."""
         habit = next(each for each in self.habits if (each.user, each.name) == (job.user, job.name))
         return min(habit.limit_s, self.chance.lognormvariate(log(habit.middle_s), SIGMA))
 
@@ -171,58 +174,65 @@ def _fill_waiting(mirror: Mirror, waiting: int, changes: int) -> None:
 
 
 def _fill_past(mirror: Mirror, count: int, apart_s: float) -> None:
-    """Jobs that have ended, evenly, with what was forecast of their runs and starts."""
+    """Jobs that have ended, evenly, the oldest first, with what was forecast of their runs and starts."""
     from console.cluster.models import Job, JobRun
     from console.forecasts.models import JobForecast, KeptRun
     from console.starts.models import ExpectedStart
 
-    jobs, runs, kept, said, starts = [], [], [], [], []
-    for number in range(count):
-        end = mirror.now - 60 - number * apart_s
-        job = mirror.new_job(0, phase="ended")
-        job.start = int(end - mirror._runs_s(job))  # noqa: SLF001 - they are one
-        job.submit = job.first_submit = job.start - mirror.chance.randint(10, 9_000)
-        job.ended_at = datetime.fromtimestamp(end, UTC)
-        ran, amounts = int(end) - job.start, job.request["per_node"]
-        nodes = job.request["nodes"]
-        size = {"nodes": nodes, "cpus": nodes * amounts["cpu"], "gpus": nodes * amounts["gpu"]}
-        known = {"cluster": mirror.cluster, "job_id": job.job_id, "submit": job.submit, "partition": "x"}
-        job.alloc = {f"n{place}": amounts for place in range(nodes)}
-        jobs.append(job)
-        runs.append(
-            JobRun(
-                cluster=mirror.cluster,
-                job_id=job.job_id,
-                start=job.start,
-                ended=int(end),
-                restarts=0,
-                partition="x",
-            )
+    jobs = [_ended(mirror, mirror.now - 60 - number * apart_s) for number in reversed(range(count))]
+    _save(Job, jobs)
+    seen = {"cluster": mirror.cluster, "restarts": 0, "partition": "x"}
+    _save(JobRun, [JobRun(job_id=job.job_id, start=job.start, ended=_end(job), **seen) for job in jobs])
+    told = {"account": "lab", "source": "cycles"}
+    _save(KeptRun, [
+        KeptRun(name=job.name, start=job.start, end=_end(job), **told, **_known(job), **_size(job)) for job in jobs
+    ])  # fmt: skip
+    _save(JobForecast, [_said(mirror, job) for job in jobs])
+    _save(ExpectedStart, [
+        ExpectedStart(
+            cluster=job.cluster, job_id=job.job_id, submit=job.submit, partition="x", made_at=job.submit,
+            first_at=job.submit, first_played=[600.0, 1800.0, 7200.0], started=job.start, gone_at=job.ended_at,
         )
-        kept.append(
-            KeptRun(user=job.user, account="lab", name=job.name, start=job.start, end=int(end),
-                    limit_s=job.time_limit_s, source="cycles", **known, **size)
-        )  # fmt: skip
-        middle = ran * mirror.chance.lognormvariate(0, 0.8)
-        ends = {"p10": middle / 4, "p50": middle, "p90": 3 * middle, "low": middle / 8, "high": 6 * middle}
-        said.append(
-            JobForecast(user=job.user, limit_s=job.time_limit_s, made_at=job.ended_at, start=job.start, ran_s=ran,
-                        ended_at=job.ended_at, inner=[middle * part / 4 for part in range(2, 9)],
-                        end_p50=int(end), end_p80=int(end), renewed=int(end), **ends, **known, **size)
-        )  # fmt: skip
-        if number < 3_000:
-            starts.append(
-                ExpectedStart(made_at=job.submit, first_at=job.submit, first_played=[600.0, 1800.0, 7200.0],
-                              started=job.start, gone_at=job.ended_at, **known)
-            )  # fmt: skip
-    for model, rows in (
-        (Job, jobs),
-        (JobRun, runs),
-        (KeptRun, kept[::-1]),
-        (JobForecast, said),
-        (ExpectedStart, starts),
-    ):
-        _save(model, rows)
+        for job in jobs[-STARTS:]
+    ])  # fmt: skip
+
+
+def _ended(mirror: Mirror, end: float) -> Any:
+    job = mirror.new_job(0, phase="ended")
+    job.start = int(end - mirror.runs_s(job))
+    job.submit = job.first_submit = job.start - mirror.chance.randint(10, 9_000)
+    job.ended_at = datetime.fromtimestamp(end, UTC)
+    job.alloc = {f"n{place}": job.request["per_node"] for place in range(job.request["nodes"])}
+    return job
+
+
+def _end(job: Any) -> int:
+    return int(job.ended_at.timestamp())
+
+
+def _known(job: Any) -> dict[str, Any]:
+    return {
+        "cluster": job.cluster, "job_id": job.job_id, "submit": job.submit, "partition": "x", "user": job.user,
+        "limit_s": job.time_limit_s,
+    }  # fmt: skip
+
+
+def _size(job: Any) -> dict[str, int]:
+    nodes, amounts = job.request["nodes"], job.request["per_node"]
+    return {"nodes": nodes, "cpus": nodes * amounts["cpu"], "gpus": nodes * amounts["gpu"]}
+
+
+def _said(mirror: Mirror, job: Any) -> Any:
+    """What had been forecast was near the truth, as a rule."""
+    from console.forecasts.models import JobForecast
+
+    ran, end = _end(job) - job.start, _end(job)
+    middle = ran * mirror.chance.lognormvariate(0, 0.8)
+    return JobForecast(
+        made_at=job.ended_at, start=job.start, ran_s=ran, ended_at=job.ended_at, end_p50=end, end_p80=end, renewed=end,
+        inner=[middle * part / 4 for part in range(2, 9)], p10=middle / 4, p50=middle, p90=3 * middle, low=middle / 8,
+        high=6 * middle, **_known(job), **_size(job),
+    )  # fmt: skip
 
 
 def _save(model: Any, rows: list[Any]) -> None:

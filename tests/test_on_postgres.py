@@ -52,7 +52,10 @@ def _steering() -> Iterator[str]:
 @pytest.mark.parametrize(
     "folders",
     [
-        "accounts audit config partitions power projects history/test_quota_times.py ui/test_plots.py",
+        (
+            "accounts audit config core/test_many_rows.py partitions power projects history/test_quota_times.py "
+            "ui/test_plots.py"
+        ),
         "steering",
     ],
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import connection, models, transaction
 
-from console.core.portions import begun_within
+from console.core.duty_cycle import take_portions
 from console.core.sentence_field import SentenceField
 
 PORTION = 1000
@@ -50,7 +50,7 @@ def delete_rows(rows: models.QuerySet[Any]) -> int:
 
     After `DELETING_S` of a processor the rest is left for the next time.
     """
-    return sum(begun_within(DELETING_S, _deleted(rows)))
+    return sum(take_portions(DELETING_S, _deleted(rows)))
 
 
 def _deleted(rows: models.QuerySet[Any]) -> Iterator[int]:

@@ -18,8 +18,8 @@ from console.cluster.connect import read_commands
 from console.cluster.models import Cluster, Job, JobPhase
 from console.cluster.services import show_change
 from console.core import clock
+from console.core.duty_cycle import DutyCycle, take_portions
 from console.core.many_rows import update_rows
-from console.core.portions import Pace, begun_within
 from console.core.remembered import on_forgetting
 from console.forecasts.learning import load, since
 from console.forecasts.models import JobForecast, KeptRun, RunTimeModel
@@ -77,7 +77,7 @@ class Forecaster:
     version: str | None = None
     model: Model = field(default_factory=Model)
     told: int = 0
-    pace: Pace = field(default_factory=lambda: Pace(REST, MOST_REST_S))
+    duty: DutyCycle = field(default_factory=lambda: DutyCycle(REST, MOST_REST_S))
     _looked_at: int | None = None
     """The cluster's version when the mirror was looked at."""
     _live: dict[str, _LiveJob] = field(default_factory=dict)
@@ -94,10 +94,10 @@ class Forecaster:
 
     def forecast_if_due(self) -> int | None:
         """Bring the model up to date and say what is to be said; None where it was not due."""
-        if not self._is_left_over and not self.pace.has_rested():
+        if not self._is_left_over and not self.duty.has_rested():
             return None
-        self.pace.begin()
-        with self.pace.spending():
+        self.duty.begin()
+        with self.duty.spending():
             self.refresh()
             return self.forecast_jobs()
 
@@ -187,7 +187,7 @@ class Forecaster:
     # --- what is said ---------------------------------------------------------------------------------
 
     def _forecast_new(self) -> int:
-        return sum(self._forecast_some(keys) for keys in begun_within(BUDGET_S, self._new_ones()))
+        return sum(self._forecast_some(keys) for keys in take_portions(BUDGET_S, self._new_ones()))
 
     def _new_ones(self) -> Iterator[list[Key]]:
         while self._new:
@@ -246,7 +246,7 @@ class Forecaster:
 
     def _renew(self, now: int) -> int:
         """The ends of running jobs, where they are due."""
-        return sum(self._renew_some(keys) for keys in begun_within(BUDGET_S, self._due_ones(now)))
+        return sum(self._renew_some(keys) for keys in take_portions(BUDGET_S, self._due_ones(now)))
 
     def _has_due(self, now: int) -> bool:
         return bool(self._due) and self._due[0][0] <= now

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from console.cluster.models import Cluster
 from console.core import clock
-from console.core.portions import begun_within
+from console.core.duty_cycle import take_portions
 from console.history.models import PartitionMinute
 from console.insights.counting import (
     PartitionSum,
@@ -46,7 +46,7 @@ def sum_up(cluster: Cluster) -> int:
     now = clock.now()
     seen = min(now, cluster.observed_at or now) - SETTLED
     until = seen.replace(second=0, microsecond=0)
-    return sum(1 for _ in begun_within(BUDGET_S, _added(cluster, until, now)))
+    return sum(1 for _ in take_portions(BUDGET_S, _added(cluster, until, now)))
 
 
 def _added(cluster: Cluster, until: datetime, now: datetime) -> Iterator[Stretch]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from console.cluster.models import Cluster, Job
 from console.starts.left import RunsLeft
 from console.starts.requests import PlayedWant, WantedNodes
-from console.starts.selectors import SeenJob, seen_jobs
+from console.starts.selectors import SeenJob, read_seen_jobs
 from scheduler.forecast.coming import DAY_S
 from scheduler.forecast.starts import WaitingRequest
 
@@ -26,7 +26,7 @@ def who_came(
     if last is not None and reading.now - last < DAY_S:
         return []
     found = []
-    for job in seen_jobs(rows.order_by("-submit", "job_id")[:MOST]):
+    for job in read_seen_jobs(rows.order_by("-submit", "job_id")[:MOST]):
         want = nodes.want_of_job(job.request, frozenset({job.partition}))
         ago = reading.now - job.submitted
         if want is not None and ago > 0:

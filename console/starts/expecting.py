@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from console.cluster.models import Cluster, Job
 from console.cluster.services import show_change
 from console.core import clock
+from console.core.duty_cycle import DutyCycle
 from console.core.many_rows import update_rows
-from console.core.portions import Pace
 from console.core.remembered import on_forgetting
 from console.starts.answering import answer, open_questions, sooner_of, worth_telling
 from console.starts.models import ExpectedStart, StartQuestion
@@ -40,7 +40,7 @@ class Expecting:
     cluster: Cluster
     versions: tuple[int, ...] = ()
     """The cluster's when it was said, and after pages were told of it."""
-    pace: Pace = field(default_factory=lambda: Pace(REST, MOST_REST_S))
+    duty: DutyCycle = field(default_factory=lambda: DutyCycle(REST, MOST_REST_S))
 
     def expect_starts(self) -> int | None:
         """Say it, if it is due; how many waiting jobs were looked at, None where it was not due."""
@@ -48,8 +48,8 @@ class Expecting:
         questions = open_questions(self.cluster)
         if not self._is_due(questions):
             return None
-        self.pace.begin()
-        with self.pace.spending():
+        self.duty.begin()
+        with self.duty.spending():
             version, self.versions = self.cluster.version, ()
             play = read_play(self.cluster, questions)
             changed = self._keep(play, *forecast_with_trials(play.queue, play.trials))
@@ -60,10 +60,10 @@ class Expecting:
         return len(play.jobs) + len(play.hopeless)
 
     def _is_due(self, questions: Sequence[StartQuestion]) -> bool:
-        if not self.pace.has_rested(ASKED_REST if questions else None):
+        if not self.duty.has_rested(ASKED_REST if questions else None):
             return False
         is_new = self.cluster.version not in self.versions or bool(questions)
-        return is_new or self.pace.since_s >= RENEW_S
+        return is_new or self.duty.since_s >= RENEW_S
 
     def _keep(self, play: Play, said: Iterable[StartForecast], tried: Sequence[StartForecast]) -> bool:
         """Write it down; whether anything moved that people see."""

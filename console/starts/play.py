@@ -12,7 +12,7 @@ from console.starts.came import who_came
 from console.starts.left import UNLIMITED_S, RunsLeft, runs_left
 from console.starts.models import StartQuestion
 from console.starts.requests import PlayedNode, PlayedWant, WantedNodes
-from console.starts.selectors import SeenJob, jobs_in_line, seen_jobs
+from console.starts.selectors import SeenJob, jobs_in_line, read_seen_jobs
 from console.starts.trials import Change, PlacedQuestion, asked_of, changes_of
 from console.steering.models import BEGUN_STATES, KeptPlace, Plan, PlanKind
 from scheduler.forecast.facts import Forecast
@@ -49,7 +49,7 @@ def read_play(cluster: Cluster, questions: Sequence[StartQuestion] = ()) -> Play
     """
     nodes = [_played(node) for node in Node.objects.filter(cluster=cluster, up=True)]
     wanted = WantedNodes(nodes)
-    waiting, hopeless = _waiting(seen_jobs(jobs_in_line(cluster)), wanted)
+    waiting, hopeless = _waiting(read_seen_jobs(jobs_in_line(cluster)), wanted)
     changes, asked = changes_of(waiting), asked_of(cluster, questions, waiting, wanted)
     wants = [want for _, want in waiting] + [each.want for each in asked if each.want]
     if not wants:
@@ -62,7 +62,7 @@ def read_play(cluster: Cluster, questions: Sequence[StartQuestion] = ()) -> Play
     reading = replace(runs_left(cluster, leaving), alike=who_is_alike(cluster))
     resources = sorted({name for want in wants for name, amount in want.amounts.items() if amount})
     numbers = {node.name: number for number, node in enumerate(nodes)}
-    running = seen_jobs(
+    running = read_seen_jobs(
         Job.objects.filter(cluster=cluster, phase__in=(JobPhase.RUNNING, JobPhase.COMPLETING))
     )
     managed = _managed(cluster)

@@ -14,15 +14,15 @@ import numpy as np
 from django.db import transaction
 
 from console.cluster.models import Cluster, Job, JobPhase
+from console.core.duty_cycle import DutyCycle, take_portions
 from console.core.many_rows import update_rows
-from console.core.portions import Pace, begun_within
 from console.core.remembered import on_forgetting
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.starts.left import RunsLeft, runs_left
 from console.starts.models import StopChance, StopTally
 from console.starts.risk_picture import EndedJobs, past_hours, picture, ranks_among
-from console.starts.selectors import SeenJob, seen_jobs
+from console.starts.selectors import SeenJob, read_seen_jobs
 from console.steering.models import Fate, Victim
 from scheduler.forecast.history import Floats
 from scheduler.forecast.stop_figures import FIGURES, figures_of
@@ -53,7 +53,7 @@ class Risks:
     """Says a cluster's chances, partition by partition, and knows when it did so last."""
 
     cluster: Cluster
-    pace: Pace = field(default_factory=lambda: Pace(REST, MOST_REST_S))
+    duty: DutyCycle = field(default_factory=lambda: DutyCycle(REST, MOST_REST_S))
     ended: EndedJobs = field(init=False)
     _to_say: list[str] = field(default_factory=list)
     _has_read: bool = False
@@ -66,13 +66,13 @@ class Risks:
         """Say chances, if they are due, of as many partitions as there is time for; of how many jobs, None where none
         were due. What is left has its turn the next time."""
         if not self._to_say:
-            if self.pace.since_s < RENEW_S or not self.pace.has_rested():
+            if self.duty.since_s < RENEW_S or not self.duty.has_rested():
                 return None
             rows = Partition.objects.filter(cluster=self.cluster).order_by("name")
             self._to_say = list(rows.values_list("name", flat=True))
             self._has_read = False
-            self.pace.begin()
-        return sum(begun_within(BUDGET_S, self._say_on()))
+            self.duty.begin()
+        return sum(take_portions(BUDGET_S, self._say_on()))
 
     def _say_on(self) -> Iterator[int]:
         left = None
@@ -86,14 +86,14 @@ class Risks:
             if policy is None:
                 StopChance.objects.filter(cluster=self.cluster, partition=name).delete()
                 continue
-            with self.pace.spending():
+            with self.duty.spending():
                 left = left or runs_left(self.cluster)
                 found = self._say_of(name, policy, left)
             yield found
 
     def _say_of(self, name: str, policy: PartitionPolicy, left: RunsLeft) -> int:
         rows = Job.objects.filter(cluster=self.cluster, partition=name).exclude(phase=JobPhase.ENDED)
-        live = seen_jobs(rows.order_by())
+        live = read_seen_jobs(rows.order_by())
         ended = self.ended.of(name, live)
         ranks = ranks_among(policy, live, ended)
         seen, running = picture(self.cluster, name, live, ranks, left)
@@ -141,7 +141,12 @@ class _Said:
 
 
 def _keep(
-    tally: StopTally, runs: Collection[Run], jobs: Sequence[SeenJob], drawn: Floats, figures: Floats, now: int
+    tally: StopTally,
+    runs: Collection[Run],
+    jobs: Sequence[SeenJob],
+    drawn: Floats,
+    figures: Floats,
+    now: int,
 ) -> None:
     """Write the chances down, after what came of those whose hour is over, or whose run: some of them at a time.
 

@@ -12,7 +12,7 @@ from console.cluster.selectors import seen_nodes
 from console.core import clock
 from console.forecasts.requests import size_of
 from console.starts.left import UNKNOWN_S, RunsLeft
-from console.starts.selectors import MAY_NOT, SeenJob, seen_jobs
+from console.starts.selectors import MAY_NOT, SeenJob, read_seen_jobs
 from console.steering.decisions.past import PastRuns, past_of
 from scheduler.forecast.stop_picture import HORIZON_S, Arrival, RiskPicture, Runner, Waiter
 from scheduler.forecast.stop_risk import PastHours
@@ -51,7 +51,9 @@ class EndedJobs:
         now = clock.now()
         since, last = self._until or (now - timedelta(seconds=REMEMBERED_S), 0)
         ended = Job.objects.filter(cluster=self.cluster, phase=JobPhase.ENDED, ended_at__gte=since)
-        some = seen_jobs(ended.exclude(ended_at=since, pk__lte=last).order_by("ended_at", "pk")[:PORTION])
+        some = read_seen_jobs(
+            ended.exclude(ended_at=since, pk__lte=last).order_by("ended_at", "pk")[:PORTION]
+        )
         by_partition: dict[str, list[list[int]]] = {}
         for job in some:
             by_partition.setdefault(job.partition, []).append(_remembered(job))

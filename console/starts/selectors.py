@@ -81,7 +81,7 @@ class SeenJob(NamedTuple):
         return max(1, int(self.ended_at.timestamp()) - self.start)
 
 
-def seen_jobs(rows: QuerySet[Job]) -> list[SeenJob]:
+def read_seen_jobs(rows: QuerySet[Job]) -> list[SeenJob]:
     """What is played of these."""
     return [SeenJob(*row) for row in rows.values_list(*SeenJob._fields)]
 

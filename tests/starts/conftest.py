@@ -27,6 +27,6 @@ class Clocks:
 @pytest.fixture
 def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
     found = Clocks()
-    monkeypatch.setattr("console.core.portions.time.monotonic", lambda: found.now)
-    monkeypatch.setattr("console.core.portions.time.thread_time", found.spend)
+    monkeypatch.setattr("console.core.duty_cycle.time.monotonic", lambda: found.now)
+    monkeypatch.setattr("console.core.duty_cycle.time.thread_time", found.spend)
     return found

@@ -253,7 +253,7 @@ def test_what_costs_much_is_said_more_rarely(
     for wait, question, is_due in (
         (rests - 1, False, False), (rests, False, True), (asked - 1, True, False), (asked, True, True),
     ):  # fmt: skip
-        known.pace.began = clocks.now
+        known.duty.began = clocks.now
         clocks.now += wait
         Cluster.objects.update(version=F("version") + 1)
         StartQuestion.objects.all().delete()

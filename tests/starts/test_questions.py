@@ -80,7 +80,7 @@ def test_an_open_question_is_answered_though_nothing_has_changed(sim: Sim, cy: U
     sim.cycle()
     known = Expecting(sim.cluster)
     assert [known.expect_starts(), known.expect_starts()] == [0, None]
-    known.pace.took_s = 0.0
+    known.duty.took_s = 0.0
     ask(cluster=sim.cluster, person=cy, partition="x", account="", request=Request(nodes=1, per_node={"cpu": 1}),
         time_limit_s=600)  # fmt: skip
     assert known.expect_starts() == 0

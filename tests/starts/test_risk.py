@@ -12,7 +12,7 @@ from console.starts import risk, risk_picture
 from console.starts.models import StopChance, StopTally
 from console.starts.risk import MOST_REST_S, RENEW_S, Risks
 from console.starts.risk_picture import CPUS, GPUS, LASTS, NODES, SUBMITTED, EndedJobs
-from console.starts.selectors import seen_jobs
+from console.starts.selectors import read_seen_jobs
 from console.steering.models import Victim
 from scheduler.forecast.stop_learned import LEARNED, StopLearner
 from scheduler.forecast.stop_risk import StopCalibration, stop_chances
@@ -207,7 +207,7 @@ def test_what_has_ended_is_read_once_and_in_portions(sim: Sim, monkeypatch: pyte
     after = known.of("x", [])
     assert after[:-1].tolist() == before.tolist()
     assert after[-1, [SUBMITTED, NODES, CPUS, GPUS, LASTS]].tolist() == [now() - 60, 2, 8, 2, 50]
-    again = seen_jobs(Job.objects.filter(job_id="new"))
+    again = read_seen_jobs(Job.objects.filter(job_id="new"))
     assert len(known.of("x", again)) == 24, "who is there again is none of them"
     sim.port.advance(8 * 86_400)
     known.read()

@@ -11,7 +11,7 @@ Portion = TypeVar("Portion")
 
 
 @dataclass
-class Pace:
+class DutyCycle:
     """Work that took a second of a processor rests for `rest` seconds, but for no more than `most_s` seconds in all.
 
     Counted from its beginning. What a process waits for, a processor too, counts as nothing.
@@ -46,7 +46,7 @@ class Pace:
             self.took_s += time.thread_time() - before
 
 
-def begun_within(budget_s: float, portions: Iterable[Portion]) -> Iterator[Portion]:
+def take_portions(budget_s: float, portions: Iterable[Portion]) -> Iterator[Portion]:
     """The portions of some work, at least one, that are begun before it has taken so many seconds of a processor."""
     before = time.thread_time()
     for portion in portions:

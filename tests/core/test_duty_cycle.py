@@ -4,19 +4,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from console.core.portions import Pace, begun_within
+from console.core.duty_cycle import DutyCycle, take_portions
 
 
 @pytest.fixture
 def clocks(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     found = {"now": 100.0, "spent": 0.0}
-    monkeypatch.setattr("console.core.portions.time.monotonic", lambda: found["now"])
-    monkeypatch.setattr("console.core.portions.time.thread_time", lambda: found["spent"])
+    monkeypatch.setattr("console.core.duty_cycle.time.monotonic", lambda: found["now"])
+    monkeypatch.setattr("console.core.duty_cycle.time.thread_time", lambda: found["spent"])
     return found
 
 
 def test_it_rests_in_proportion_to_what_it_took_of_a_processor(clocks: dict[str, float]) -> None:
-    known = Pace(rest=50, most_s=120)
+    known = DutyCycle(rest=50, most_s=120)
     assert known.has_rested()
     known.begin()
     for _ in range(2):
@@ -32,7 +32,7 @@ def test_it_rests_in_proportion_to_what_it_took_of_a_processor(clocks: dict[str,
 
 
 def test_it_never_rests_longer_than_it_may(clocks: dict[str, float]) -> None:
-    known = Pace(rest=50, most_s=120)
+    known = DutyCycle(rest=50, most_s=120)
     known.begin()
 
     def fail() -> None:
@@ -54,6 +54,6 @@ def test_portions_are_begun_while_there_is_time_and_one_always(clocks: dict[str,
             clocks["spent"] += 1
             yield number
 
-    assert list(begun_within(2.5, portions())) == [0, 1, 2]
-    assert list(begun_within(0.0, portions())) == [0]
-    assert list(begun_within(99.0, portions())) == list(range(9))
+    assert list(take_portions(2.5, portions())) == [0, 1, 2]
+    assert list(take_portions(0.0, portions())) == [0]
+    assert list(take_portions(99.0, portions())) == list(range(9))
