@@ -18,8 +18,9 @@ def worker(
     slurm: PrivateSlurm, home: Path, policy: Mapping[str, object]
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Giveway's embedded workers, attached to this Slurm, with a priority file in force: a process group."""
+    rules = {"GIVEWAY_SUBMIT_RULES": str(slurm.submit_rules)} if slurm.job_submit else {}
     env = {
-        **os.environ, **slurm.env,
+        **os.environ, **slurm.env, **rules,
         "GIVEWAY_HOME": str(home), "GIVEWAY_CLUSTER": "slurm", "GIVEWAY_CYCLE_S": "1.0", "LOG_LEVEL": "WARNING",
         "DJANGO_SETTINGS_MODULE": "console.settings.local",
     }  # fmt: skip

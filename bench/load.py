@@ -121,24 +121,18 @@ def measure(case: str, minutes: int, *, bell: bool) -> str:
         if case == "urgent":
             for _ in range(32):
                 slurm.submit("ann", "-p", "wide", "-n1", "--mem=10", "--gres=gpu:1")
-        rules = {"GIVEWAY_SUBMIT_RULES": str(slurm.submit_rules)} if bell else {}
-        os.environ.update(rules)
-        try:
-            with worker(slurm, home, POLICY) as process:
-                time.sleep(SETTLE_S[case])
-                if bell:  # the first that rings
-                    slurm.run(["scancel", str(slurm.submit("bob", "-p", "wide", "-n1", "--mem=1", "--hold"))])
-                    time.sleep(20)
-                before, spent, begun = count(slurm), spent_s(process.pid), time.monotonic()
-                asked = 0
-                for _ in range(minutes):
-                    minute(slurm, case)
-                    asked += case == "many"
-                after, spent = count(slurm), spent_s(process.pid) - spent
-                passed = (time.monotonic() - begun) / 60
-        finally:
-            for name in rules:
-                del os.environ[name]
+        with worker(slurm, home, POLICY) as process:
+            time.sleep(SETTLE_S[case])
+            if bell:  # the first that rings
+                slurm.run(["scancel", str(slurm.submit("bob", "-p", "wide", "-n1", "--mem=1", "--hold"))])
+                time.sleep(20)
+            before, spent, begun = count(slurm), spent_s(process.pid), time.monotonic()
+            asked = 0
+            for _ in range(minutes):
+                minute(slurm, case)
+                asked += case == "many"
+            after, spent = count(slurm), spent_s(process.pid) - spent
+            passed = (time.monotonic() - begun) / 60
     number, micros = after.number - before.number, after.micros - before.micros
     number["REQUEST_STATS_INFO"] -= 1  # the first of the two that this script has asked
     for name in ("REQUEST_JOB_INFO", "REQUEST_PARTITION_INFO"):

@@ -1,12 +1,12 @@
 """The same urgent jobs under Slurm's own preemption by QOS and under Giveway: how soon, and at what cost?
 
-`python -m bench.native [--scale 32|10000] [--scheduler quick|default] [--rounds 15] [--seed 1] [--only NAME]` starts,
-for each variant, a private, real Slurm with slurmdbd (packages: slurmdbd slurm-wlm-mysql-plugin mariadb-server-core
-mariadb-client-core), fills it with running jobs of low rank and one GPU (or CPU) each, and submits urgent jobs one
-after the other, their sizes drawn with the seed, each once to every variant in turn. Native variants differ in
-SchedulerParameters only; Giveway runs as its embedded workers with a cycle every second, and preemption in Slurm is
-off. Time is from before `sbatch` to seen running. As low jobs all have one unit, as many must be stopped as the
-urgent job asks for.
+`python -m bench.native [--scale 32|10000] [--scheduler quick|default] [--rounds 15] [--seed 1] [--only NAME] [--bell]`
+starts, for each variant, a private, real Slurm with slurmdbd (packages: slurmdbd slurm-wlm-mysql-plugin
+mariadb-server-core mariadb-client-core), fills it with running jobs of low rank and one GPU (or CPU) each, and
+submits urgent jobs one after the other, their sizes drawn with the seed, each once to every variant in turn. Native
+variants differ in SchedulerParameters only; Giveway runs as its embedded workers with a cycle every second, and
+preemption in Slurm is off. Time is from before `sbatch` to seen running. As low jobs all have one unit, as many must
+be stopped as the urgent job asks for. `--bell`: Giveway's cluster has the job_submit script.
 """
 
 import argparse
@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.attached import worker
+from bench.load import SCRIPT
 from deploy.private_slurm import Accounting, PrivateSlurm, PrivateSlurmError
 
 LOW, HIGH, URGENT = "low", "high", "cy"
@@ -226,7 +227,7 @@ class Contender:
             os.killpg(self.worker.pid, signal.SIGSTOP)
 
 
-def enter(variant: Variant, scale: Scale, scheduler: str, stack: ExitStack) -> Contender:
+def enter(variant: Variant, scale: Scale, scheduler: str, stack: ExitStack, *, bell: bool) -> Contender:
     """A cluster for the variant, filled; everything ends with the stack."""
     folder = Path(tempfile.mkdtemp(prefix="gw-", dir="/tmp"))
     folder.chmod(0o755)
@@ -239,6 +240,7 @@ def enter(variant: Variant, scale: Scale, scheduler: str, stack: ExitStack) -> C
         start_s=180.0,
         options=options,
         accounts=Accounting(QOS, ENFORCE),
+        job_submit=SCRIPT if bell and variant.giveway else None,
         **shape,
     )
     stack.enter_context(slurm)
@@ -251,11 +253,11 @@ def enter(variant: Variant, scale: Scale, scheduler: str, stack: ExitStack) -> C
 
 
 def measure(
-    variants: Sequence[Variant], scale: Scale, sizes: Sequence[int], scheduler: str
+    variants: Sequence[Variant], scale: Scale, sizes: Sequence[int], scheduler: str, *, bell: bool
 ) -> list[Contender]:
     """All rounds: each urgent job once for every variant, in turns, so that they share what else the machine does."""
     with ExitStack() as stack:
-        contenders = [enter(variant, scale, scheduler, stack) for variant in variants]
+        contenders = [enter(variant, scale, scheduler, stack, bell=bell) for variant in variants]
         for contender in contenders:
             contender.turn(scale, scale.sizes[0], Result())  # warms up
         for number, size in enumerate(sizes, start=1):
@@ -275,11 +277,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--scheduler", choices=SCHEDULERS, default="quick", help="SchedulerParameters of all")
     parser.add_argument("--only", default="", help="only variants whose name has this in it")
+    parser.add_argument("--bell", action="store_true", help="Giveway's cluster has the job_submit script")
     args = parser.parse_args()
     scale = SCALES[args.scale]
     sizes = random.Random(args.seed).choices(scale.sizes, k=args.rounds)
     variants = [variant for variant in VARIANTS if args.only in variant.name]
-    contenders = measure(variants, scale, sizes, SCHEDULERS[args.scheduler])
+    contenders = measure(variants, scale, sizes, SCHEDULERS[args.scheduler], bell=args.bell)
     print(HEAD)
     for contender in contenders:
         print(contender.result.row(contender.variant.name))

@@ -14,11 +14,12 @@ as soon as one is due:
 What is asked stays within a budget of requests a minute, and within `SHARE` of slurmctld's time. Both are counted over
 the last `WINDOW` minutes, of all processes together, in the database: one minute in which much happens delays nobody.
 What slurmctld itself allows this account (`rl_enable`) is counted over one. Cycles come later where any is used up. An
-order that has begun is carried out whole.
+order that has begun is carried out whole, and orders delay nobody but where slurmctld limits us: our own budget is
+one of questions.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -83,6 +84,8 @@ EDGES = (0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 
 """Of gaps, seconds; what is longer stands under the last one."""
 MINUTE = timedelta(minutes=1)
 WINDOW = 5
+ORDERS = frozenset({"orders", "job"})
+"""Kinds of requests that come with the jobs that something is done to, and not with a look."""
 LOOK = {"nodes": 1, "partitions": 3, "reservations": 1, "queue": 1}
 """What a look asks, as long as none was counted."""
 
@@ -194,7 +197,7 @@ class Pacer:
         row.begun_at, row.acted = begun, head
         row.due_at = begun + timedelta(seconds=max(self._interval_s(report), took_s))
         row.urgent, row.waiting = self._is_under_way(report) or self._keeps(), self._has_jobs()
-        row.look = dict(use.requests) or row.look
+        row.look = {kind: n for kind, n in use.requests.items() if kind not in ORDERS} or row.look
         row.limit_burst, row.limit_per_minute = allowed_requests(self.cluster)
         row.budget, row.stretched = allowed_budget(row.limit_per_minute), False
         row.save()
@@ -263,9 +266,8 @@ class Pacer:
         """What was used, and what may be: of our own budget, and of slurmctld's."""
         if self._read_budgets is not None:
             return self._read_budgets
-        found = [
-            (_used(self.cluster, now, WINDOW), WINDOW * float(settings.GIVEWAY_SLURM_REQUESTS_PER_MINUTE))
-        ]
+        own = WINDOW * float(settings.GIVEWAY_SLURM_REQUESTS_PER_MINUTE)
+        found = [(_used(self.cluster, now, WINDOW, without=ORDERS), own)]
         if self.row.limit_per_minute:
             found.append((_used(self.cluster, now, 1), self.row.limit_per_minute))
         self._read_budgets = found
@@ -423,7 +425,7 @@ class _Used:
     answer_s: float
 
 
-def _used(cluster: Cluster, now: datetime, minutes: int) -> _Used:
+def _used(cluster: Cluster, now: datetime, minutes: int, without: Collection[str] = ()) -> _Used:
     """What was asked within the last minutes; of the calendar minute that has begun before them counts a part."""
     minute, part = divmod(now.timestamp(), 60.0)
     first = int(minute) - minutes
@@ -431,7 +433,7 @@ def _used(cluster: Cluster, now: datetime, minutes: int) -> _Used:
     requests = answer_s = 0.0
     for row in rows.only("minute", "requests", "answer_s"):
         weight = 1.0 if row.minute > first else 1.0 - part / 60.0
-        requests += weight * sum(row.requests.values())
+        requests += weight * sum(n for kind, n in row.requests.items() if kind not in without)
         answer_s += weight * row.answer_s
     return _Used(requests, answer_s)
 

@@ -1,5 +1,7 @@
 """Which moves a plan and an action may make. Every change of state goes through `move`, which is a compare-and-set."""
 
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 from console.steering.models import ActionState, Plan, PlannedAction, PlanState
@@ -55,6 +57,27 @@ def move_action(action: PlannedAction, after: ActionState, **changes: Any) -> bo
     """Move an action on, with further field changes. False when somebody else moved it first (nothing changed)."""
     _check(ACTION_MOVES, action.state, after)
     return _swap(action, after, changes)
+
+
+def move_actions(actions: Sequence[PlannedAction], after: ActionState, **changes: Any) -> list[PlannedAction]:
+    """Move many actions on, with the same changes; those that somebody else moved first are left out. Must run in a
+    transaction. A few statements, however many there are."""
+    by_state: dict[str, list[PlannedAction]] = defaultdict(list)
+    for action in actions:
+        _check(ACTION_MOVES, action.state, after)
+        by_state[action.state].append(action)
+    moved: set[int] = set()
+    for state, some in by_state.items():
+        rows = PlannedAction.objects.filter(pk__in=[action.pk for action in some], state=state)
+        ours = list(rows.select_for_update().values_list("pk", flat=True))
+        PlannedAction.objects.filter(pk__in=ours).update(state=after, **changes)
+        moved.update(ours)
+    for action in actions:
+        if action.pk in moved:
+            action.state = after
+            for name, value in changes.items():
+                setattr(action, name, value)
+    return [action for action in actions if action.pk in moved]
 
 
 def _swap(row: Plan | PlannedAction, after: str, changes: dict[str, Any]) -> bool:

@@ -193,6 +193,23 @@ def test_what_is_under_way_for_long_stretches_within_the_budget(world: World) ->
     assert read_cadence(world.cluster).late_s == 0, "the budget is no finding"
 
 
+def test_a_plan_of_many_victims_puts_no_later_cycle_off(world: World) -> None:
+    world.pass_time(5)
+    world.look = LOOK + Counter({"orders": 513, "job": 2})
+    world.report = Report(number=2, issued=257)
+    world.submitted += 1
+    world.pass_time(3)
+    before = len(world.cycles)
+    world.pass_time(20)
+    assert len(world.cycles) - before >= 15
+    world.report, world.look = Report(number=3), Counter(LOOK)
+    world.pass_time(60)
+    before = len(world.cycles)
+    world.submitted += 1
+    world.pass_time(4)
+    assert len(world.cycles) > before
+
+
 def test_jobs_that_wait_are_looked_at_more_often(world: World) -> None:
     make_job(world.cluster, phase=JobPhase.PENDING)
     world.pass_time(60)

@@ -11,11 +11,13 @@ While a failure holds a partition (`failures`) nothing is begun there: only what
 that one that raises does not keep the others from it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from django.db import transaction
 
+from console.audit.services import recorded_together
 from console.core import clock
 from console.core.failpoints import failpoint
 from console.steering.actions import checkpoints, victims
@@ -35,7 +37,7 @@ from console.steering.journal import tell_action, tell_plan, words_left
 from console.steering.line.lines import Lines
 from console.steering.line.seeing import keep_places
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
-from console.steering.states import move_action, move_plan
+from console.steering.states import move_actions, move_plan
 from scheduler.model.actions import (
     BY_NICE,
     FIRST_ALLOW,
@@ -52,6 +54,8 @@ from scheduler.model.observation import Observation
 from scheduler.model.sentence import say
 from scheduler.ports import ClusterPort, ClusterUnavailableError
 from scheduler.reconcile.immunity import recalled
+
+_Told = TypeVar("_Told", bound=Hashable)
 
 STAGES = (
     ActionKind.RECOVER,  # who cannot be brought back is no reason to stop the next one: if it raises, nobody is stopped
@@ -220,17 +224,11 @@ def _issue(actions: Sequence[PlannedAction], acting: Acting) -> int:
     failpoint(f"act.{kind}.due")
     with transaction.atomic():
         acting.lease.renew()
-        claimed = [
-            action
-            for action in actions
-            if move_action(
-                action,
-                ActionState.EXECUTING,
-                attempts=action.attempts + 1,
-                issued_at=clock.now(),
-                value=_value(action, acting.lines),
+        claimed, now = [], clock.now()
+        for (attempts, value), some in _alike(actions, lambda a: (a.attempts, _value(a, acting.lines))):
+            claimed += move_actions(
+                some, ActionState.EXECUTING, attempts=attempts + 1, issued_at=now, value=value
             )
-        ]
         victims.note(claimed)
         keep_places(claimed, jobs)
         if kind == ActionKind.SIGNAL:
@@ -242,12 +240,25 @@ def _issue(actions: Sequence[PlannedAction], acting: Acting) -> int:
     acting.lease.check()
     outcomes = acting.adapter.apply([_command(action) for action in claimed], acting.lease.may_act)
     failpoint(f"act.{kind}.applied")
-    with transaction.atomic():
+    with transaction.atomic(), recorded_together():
         acting.lease.renew()
-        for action, outcome in zip(claimed, outcomes, strict=True):
-            _settle(action, outcome)
+        came = dict(zip(claimed, outcomes, strict=True))
+        for (after, outcome), some in _alike(claimed, lambda each: (_after(each, came[each]), came[each])):
+            detail = outcome.detail[:1000]
+            for action in move_actions(some, after, outcome=outcome.kind.value, detail=detail):
+                _settle(action, outcome)
     failpoint(f"act.{kind}.settled")
     return len(claimed)
+
+
+def _alike(
+    actions: Sequence[PlannedAction], told: Callable[[PlannedAction], _Told]
+) -> Iterable[tuple[_Told, list[PlannedAction]]]:
+    """The actions of which the same is told, together."""
+    found: dict[_Told, list[PlannedAction]] = {}
+    for action in actions:
+        found.setdefault(told(action), []).append(action)
+    return found.items()
 
 
 def _value(action: PlannedAction, lines: Lines) -> str:
@@ -284,26 +295,27 @@ def _was_taken_back(action: PlannedAction, outcome: ActionOutcome) -> bool:
     return refused and action.value == FIRST_ALLOW
 
 
-def _settle(action: PlannedAction, outcome: ActionOutcome) -> None:
-    """Write down what came of an action, and what that means for its plan."""
+def _after(action: PlannedAction, outcome: ActionOutcome) -> ActionState:
+    """Which state an outcome brings an action into."""
+    if outcome.detail in LEFT_HELD:
+        return ActionState.EXPIRED  # Somebody else holds it: nothing more is to be done.
+    if _was_taken_back(action, outcome):
+        return ActionState.EXPIRED  # Nothing was done, and a later plan may stop this run.
     after = _AFTER[outcome.kind]
     if after == ActionState.FAILED and action.kind in TAKING_BACK:
-        after = ActionState.ISSUED  # Not given up: `verifying` has it tried again, less and less often.
-    if outcome.detail in LEFT_HELD:
-        after = ActionState.EXPIRED  # Somebody else holds it: nothing more is to be done.
-    if _was_taken_back(action, outcome):
-        after = ActionState.EXPIRED  # Nothing was done, and a later plan may stop this run.
-    if not move_action(action, after, outcome=outcome.kind.value, detail=outcome.detail[:1000]):
-        return
-    tell_action(action, f"action.{after.value}", reason=outcome.detail or action.plan.explain)
-    plan = action.plan
+        return ActionState.ISSUED  # Not given up: `verifying` has it tried again, less and less often.
+    return after
+
+
+def _settle(action: PlannedAction, outcome: ActionOutcome) -> None:
+    """Tell what came of an action, and what that means for its plan."""
+    plan, after, taken_back = action.plan, ActionState(action.state), _was_taken_back(action, outcome)
+    tell_action(action, f"action.{after.value}", reason=outcome.detail or plan.explain)
     if action.kind == ActionKind.SIGNAL and after in (ActionState.FAILED, ActionState.EXPIRED):
-        checkpoints.withdraw(
-            action
-        )  # No script to be asked, or over already; the stop does not depend on it.
+        checkpoints.withdraw(action)  # No script to be asked, or over: the stop does not depend on it.
     elif action.kind == ActionKind.RESIZE:
         return  # Then it goes on as it was, and waits for as many nodes as before: its room is free all the same.
-    elif after == ActionState.FAILED or _was_taken_back(action, outcome):
+    elif after == ActionState.FAILED or taken_back:
         why = outcome.detail or say("refused.no_reason")
         request_undo(plan, say(f"{action.kind}.refused", job=action.job_id, why=why))
     elif (
