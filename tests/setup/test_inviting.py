@@ -1,15 +1,11 @@
 """One name, one invitation: another takes the place of the first, and of all that came with it."""
 
-import importlib
 from datetime import timedelta
 from typing import Any
 
 import pytest
 import time_machine
-from django.apps import apps
 from django.core.exceptions import ValidationError
-from django.db import connection
-from django.utils import timezone
 
 from console.audit.models import AuditEntry
 from console.partitions.models import Partition
@@ -21,7 +17,6 @@ from tests import factories
 from tests.factories import NOW
 
 pytestmark = pytest.mark.django_db
-migration: Any = importlib.import_module("console.setup.migrations.0004_one_open_invitation")
 BY: dict[str, Any] = {"actor": "ada", "reason": "for the test"}
 
 
@@ -72,24 +67,3 @@ def test_of_two_at_the_same_moment_one_is_refused(
     with pytest.raises(ValidationError, match="Somebody else has just invited this name"):
         invite(guest=Guest("ERIN"), **BY)
     assert Invitation.objects.count() == 1
-
-
-def test_of_several_from_before_the_newest_answers_for_all(places: tuple[Partition, Project]) -> None:
-    partition, project = places
-    invite(guest=Guest("erin", partitions=(partition,)), **BY)
-    with connection.cursor() as cursor:
-        cursor.execute("DROP INDEX setup_one_open_invitation")
-    facts: dict[str, Any] = {"expires_at": NOW + timedelta(days=7), "role": "viewer", "invited_by": "ada"}
-    newest = Invitation.objects.create(
-        key_hash="b",
-        username="Erin",
-        projects=[["dev", project.code]],
-        created_at=timezone.now() + timedelta(days=1),
-        **facts,
-    )
-    other = Invitation.objects.create(key_hash="c", username="finn", created_at=NOW, **facts)
-    migration.keep_the_newest(apps, None)
-    kept = Invitation.objects.filter(withdrawn_at=None, taken_back_at=None)
-    assert {row.pk for row in kept} == {newest.pk, other.pk}
-    newest.refresh_from_db()
-    assert (newest.partitions, newest.projects) == ([["dev", "x"]], [["dev", "alpha"]])

@@ -7,9 +7,12 @@ from argparse import SUPPRESS
 from pathlib import Path
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
 
 from console.accounts.demonstration import LOGINS, PASSWORD, is_the_place, left_over
 from console.launch.management.commands.worker import WORKERS, past_command
@@ -71,6 +74,7 @@ def _with_slurm(port: int, empty: bool) -> Launch:
 
 def _prepare(port: int, empty: bool) -> Launch:
     """Tables, and the demonstration's accounts where it is one; what is to run."""
+    _refuse_another_version()
     call_command("migrate", verbosity=0, interactive=False)
     if not is_the_place():
         empty = True
@@ -97,6 +101,22 @@ def _prepare(port: int, empty: bool) -> Launch:
         # Where nothing else is said, the nodes are on this machine.
         env={"GIVEWAY_NODES_URL": settings.GIVEWAY_NODES_URL or url},
     )
+
+
+def _refuse_another_version() -> None:
+    """A database that has migrations which this version does not: of a newer one, or of before the first release."""
+    loader = MigrationLoader(connection)
+    ours = {app.label for app in apps.get_app_configs() if app.name.startswith("console.")}
+    unknown = sorted(
+        f"{label}.{name}"
+        for label, name in loader.applied_migrations.keys() - loader.disk_migrations.keys()
+        if label in ours
+    )
+    if unknown:
+        raise CommandError(
+            f"The database {connection.settings_dict['NAME']} was made by another version of Giveway "
+            f"({unknown[-1]} is not known here). Move it away, or name another folder in GIVEWAY_HOME."
+        )
 
 
 def greeting(url: str, empty: bool) -> str:
