@@ -13,7 +13,7 @@ ARGS ?=
 WORKERS ?= 8
 export PYTHON
 
-.PHONY: help run run-slurm test test-faults lint format lock upgrade vendor messages docs bench screenshots snapshots client env env-dev clean
+.PHONY: help run run-slurm test test-all test-faults sizes lint format lock upgrade vendor messages docs bench screenshots snapshots client env env-dev clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -26,8 +26,11 @@ run-slurm: env ## the same with a real Slurm of its own (root, Debian; GIVEWAY_S
 	@[ -z "$$GIVEWAY_SLURM" ] || deploy/bin/slurm-versions "$$GIVEWAY_SLURM"
 	@exec $(PY) manage.py run --slurm
 
-test: env-dev ## run every test; as root with real Slurm, PostgreSQL, Redis, Chromium, Chinese letters (ARGS="-k quota")
+test: env-dev ## run the tests; as root with real Slurm, PostgreSQL, Redis, Chromium, Chinese letters (ARGS="-k quota")
 	@deploy/bin/test -n $(WORKERS) --dist loadgroup $(ARGS)
+
+test-all: env-dev ## the same with all releases of Slurm and the long ones: before an issue is called resolved
+	@deploy/bin/test -n $(WORKERS) --dist loadgroup --all $(ARGS)
 
 test-faults: env-dev ## kill, pause and starve every process at every step; prints what was lost (docs/reliability.md)
 	@deploy/bin/test-faults -n $(WORKERS) --dist loadgroup $(ARGS)
@@ -66,6 +69,9 @@ vendor: env-dev ## fetch the files in static/vendor again (needs npm)
 bench: env-dev ## measure planning, and as root observing a real Slurm
 	$(PY) -m bench.plan
 	@if [ "$$(id -u)" = 0 ]; then deploy/bin/debian-packages slurm-wlm munge && $(PY) -m bench.observe; fi
+
+sizes: env-dev ## say how large the product is, beside what it aims at (REVISION=v1: beside that, too)
+	@$(PY) -m bench.size $(REVISION)
 
 screenshots: env-dev ## make the pictures, one of them moving, of README and docs/tours from the running demonstration (Chromium)
 	$(PY) docs/screenshots.py

@@ -7,6 +7,7 @@ pytest_plugins = [
     "tests.plugins.browser",
     "tests.plugins.slow_world",
     "tests.plugins.loaded",
+    "tests.plugins.nightly",
     "tests.plugins.open_reads",
     "tests.plugins.private_slurm",
     "tests.plugins.properties",

@@ -9,7 +9,7 @@ from tests.e2e.slurm_driver import NAIVE, READY, Driver
 
 pytestmark = [
     pytest.mark.slurm,
-    pytest.mark.every_release,
+    pytest.mark.every_release(always=True),
     pytest.mark.e2e,
 ]
 

@@ -49,7 +49,7 @@ FEWEST_STOPS = 2 if LONG else 1
 
 pytestmark = [
     pytest.mark.slurm,
-    pytest.mark.every_release,
+    pytest.mark.every_release(always=True),
     pytest.mark.e2e,
     pytest.mark.timeout(BUSY_S + REST_S + 120),
 ]

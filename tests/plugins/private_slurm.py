@@ -71,10 +71,12 @@ def left_out(release: str) -> str | None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test marked `every_release` runs once on each."""
-    marked = metafunc.definition.get_closest_marker("every_release") is not None
-    if marked and "slurm_release" in metafunc.fixturenames:
-        metafunc.parametrize("slurm_release", EVERY, indirect=True, scope="session")
+    """A test marked `every_release` runs once on each that this run is for (`tests.plugins.nightly`)."""
+    marker = metafunc.definition.get_closest_marker("every_release")
+    if marker is not None and "slurm_release" in metafunc.fixturenames:
+        on_all = metafunc.config.getoption("--all") or marker.kwargs.get("always", False)
+        tried = EVERY if on_all else (releases.SYSTEM,)
+        metafunc.parametrize("slurm_release", tried, indirect=True, scope="session")
 
 
 def operated_slurm(root: Path, release: str, parameters: str = "", **more: Any) -> PrivateSlurm:
