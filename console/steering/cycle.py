@@ -24,12 +24,12 @@ from console.power.selectors import with_powers, without_measurements
 from console.steering import closing
 from console.steering.actions import checkpoints
 from console.steering.actions import lease as leases
-from console.steering.actions.acting import Acting, act
 from console.steering.actions.failed_starts import watch_starts
 from console.steering.actions.orphaned_holds import free_orphaned_holds
 from console.steering.actions.requeueing import allow_requeues
 from console.steering.actions.verifying import verify
 from console.steering.actions.victims import Following, ask_after, followed_jobs
+from console.steering.context import CycleContext
 from console.steering.cycle_report import Report, asked, shown
 from console.steering.decisions.deciding import Verdicts, decide_all
 from console.steering.decisions.facts import Facts, PartitionFacts, gather, partition_policies
@@ -41,6 +41,7 @@ from console.steering.failures import Failures
 from console.steering.journal import tell_cluster
 from console.steering.keeping.keeping import keep_nodes
 from console.steering.kept_cycle import KeptCycle
+from console.steering.ledger import act
 from console.steering.line.lines import work_out
 from console.steering.line.placing import put_line_in_order
 from console.steering.line.seeing import as_seen, first_submissions, put_first
@@ -102,7 +103,7 @@ def _run(cluster: Cluster, lease: leases.Lease) -> Report:
         failpoint("cycle.observed")
         if observation is not None:
             observation = with_powers(cluster, recall(cluster, observation))
-            _steer(cluster, Acting(adapter, observation, lease, failures), report)
+            _steer(cluster, CycleContext(adapter, observation, lease, failures), report)
     except leases.LeaseLostError:
         raise
     except Exception as error:  # noqa: BLE001 - a cycle that raises has failed; the worker goes on
@@ -127,23 +128,23 @@ def _close(cluster: Cluster, lease: leases.Lease, report: Report, failures: Fail
         report.fault = f"The cycle failed in {failures.found[0].what}"
 
 
-def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
+def _steer(cluster: Cluster, context: CycleContext, report: Report) -> None:
     """Everything after a good look. What one part raises does not keep the next from taking back what was begun."""
-    failures, policies = acting.failures, None
+    failures, policies = context.failures, None
     kept = KeptCycle(cluster, report.number, _PLANS.pop(cluster.pk) if cluster.pk in _PLANS else OpenPlans())
     with report.phase("verify"), failures.kept():
-        jobs = acting.observation.jobs_by_id
+        jobs = context.observation.jobs_by_id
         followed = followed_jobs(cluster)
-        endings = ask_after(followed, jobs, acting.adapter)
+        endings = ask_after(followed, jobs, context.adapter)
         with transaction.atomic():
-            acting.lease.renew()
+            context.lease.renew()
             kept.plans.begin(cluster)
             plans = kept.plans.now()
             with failures.kept(), transaction.atomic():
-                watch_starts(cluster, acting.observation, plans)
+                watch_starts(cluster, context.observation, plans)
             following = Following(cluster, jobs, endings, nobody=not followed)
-            found = _policies(cluster, acting.observation)
-            _verify(following, plans, found, acting, report)
+            found = _policies(cluster, context.observation)
+            _verify(following, plans, found, context, report)
             failpoint("cycle.verifying")
             # An incident may have paused a partition meanwhile.
             policies = partition_policies(cluster) if following.paused else found
@@ -151,9 +152,9 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
     verdicts: list[Verdicts] = []
     if policies is not None:
         with failures.kept():
-            verdicts = _decide(cluster, acting, policies, report, kept)
+            verdicts = _decide(cluster, context, policies, report, kept)
     with report.phase("act"):
-        _carry_out(cluster, acting, verdicts, policies or {}, report)
+        _carry_out(cluster, context, verdicts, policies or {}, report)
     failpoint("cycle.acted")
     with failures.kept():
         kept.close(report, failures)
@@ -165,39 +166,37 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
 
 def _carry_out(
     cluster: Cluster,
-    acting: Acting,
+    context: CycleContext,
     verdicts: Sequence[Verdicts],
     policies: Mapping[str, PartitionFacts],
     report: Report,
 ) -> None:
     """What is due of the plans, then what is kept, who begins, and who is first in Slurm's line."""
-    failures = acting.failures
+    failures = context.failures
     plans = open_plans(cluster, BEGUN_STATES)
-    acting.plans.extend(plans)
+    context.plans.extend(plans)
     with failures.kept():
-        allow_requeues(acting, policies, plans)
-    report.issued = act(plans, acting)
+        allow_requeues(context, policies, plans)
+    report.issued = act(plans, context)
     with failures.kept():
-        make_room(cluster, acting.observation, connect_benchmarks(cluster), acting.lease.renew)
+        make_room(cluster, context.observation, connect_benchmarks(cluster), context.lease.renew)
     with failures.kept():
-        chosen = choose(verdicts, acting.observation, failures.holds, acting.plans)
-        report.kept = keep_nodes(cluster, acting, verdicts, wishes_of(chosen, acting.observation.taken_at))
-        report.begun = place_jobs(cluster, acting, chosen)
+        chosen = choose(verdicts, context.observation, failures.holds, context.plans)
+        report.kept = keep_nodes(cluster, context, verdicts, wishes_of(chosen, context.observation.taken_at))
+        report.begun = place_jobs(cluster, context, chosen)
     with failures.kept():
-        report.placed = put_line_in_order(
-            cluster, acting.adapter, acting.lease, acting.lines, acting.observation
-        )
+        report.placed = put_line_in_order(cluster, context)
 
 
 def _verify(
     following: Following,
     plans: Sequence[Plan],
     policies: Mapping[str, PartitionFacts],
-    acting: Acting,
+    context: CycleContext,
     report: Report,
 ) -> None:
     """Plan by plan: what is raised about one is rolled back, and the others' victims go on."""
-    cluster, jobs, failures = following.cluster, following.jobs, acting.failures
+    cluster, jobs, failures = following.cluster, following.jobs, context.failures
     report.open_before, report.asked_before = shown(plans), asked(plans)
     following.held = held_together(plans)
     with failures.kept(), transaction.atomic():
@@ -205,7 +204,7 @@ def _verify(
     for plan in plans:
         if plan.state == PlanState.EXECUTING:
             with failures.kept(plan.partition), transaction.atomic():
-                verify([plan], following, policies, acting.lease)
+                verify([plan], following, policies, context.lease)
     with failures.kept(), transaction.atomic():
         following.settle_others(plans)
     with failures.kept(), transaction.atomic():
@@ -214,20 +213,20 @@ def _verify(
 
 def _decide(
     cluster: Cluster,
-    acting: Acting,
+    context: CycleContext,
     policies: Mapping[str, PartitionFacts],
     report: Report,
     kept: KeptCycle,
 ) -> list[Verdicts]:
     """Decide, and write down what was decided."""
     with report.phase("decide"):
-        ways = ways_of(cluster, acting.adapter, acting.observation.jobs)
+        ways = ways_of(cluster, context.adapter, context.observation.jobs)
         facts = gather(cluster, kept.plans.now(), policies, ways)
-        planned_on = without_measurements(cluster, acting.observation)
-        verdicts = decide_all(planned_on, facts, acting.failures, _KNOWN[cluster.pk])
+        planned_on = without_measurements(cluster, context.observation)
+        verdicts = decide_all(planned_on, facts, context.failures, _KNOWN[cluster.pk])
     with report.phase("record"), transaction.atomic():
-        acting.lease.renew()
-        _record(acting, facts, verdicts, report, kept)
+        context.lease.renew()
+        _record(context, facts, verdicts, report, kept)
         failpoint("cycle.recording")
     failpoint("cycle.recorded")
     return verdicts
@@ -242,30 +241,32 @@ def _policies(cluster: Cluster, observation: Observation) -> dict[str, Partition
     return partition_policies(cluster) if new else policies
 
 
-def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Report, kept: KeptCycle) -> None:
+def _record(
+    context: CycleContext, facts: Facts, verdicts: list[Verdicts], report: Report, kept: KeptCycle
+) -> None:
     """The mirror and the intents, in the caller's transaction."""
     cluster, before = kept.cluster, startable(kept.cluster)
-    observed_jobs = acting.observation.jobs_by_id
+    observed_jobs = context.observation.jobs_by_id
     with recorded_together():
         for verdict in verdicts:
             if not verdict.is_undecided:  # the plans of one that is stay as they are
-                intend_in_partition(acting, facts, verdict, report, kept, before)
+                intend_in_partition(context, facts, verdict, report, kept, before)
     open_now = kept.plans.now()
     had_fault = cluster.fault
-    remember(cluster, acting.observation)
-    acting.lines.by_partition = work_out(
+    remember(cluster, context.observation)
+    context.lines.by_partition = work_out(
         verdicts,
         observed_jobs,
         as_seen(cluster, observed_jobs),
-        first_submissions(cluster, acting.observation.jobs),
+        first_submissions(cluster, context.observation.jobs),
         put_first(open_now),
-        acting.failures.holds,
+        context.failures.holds,
     ).by_partition
     jobs = rows(
-        cluster, acting.observation, verdicts, open_now, JobCounts(facts.preemptions, before), acting.lines
+        cluster, context.observation, verdicts, open_now, JobCounts(facts.preemptions, before), context.lines
     )
     changed = [
-        write_nodes(cluster, acting.observation),
+        write_nodes(cluster, context.observation),
         write_jobs(cluster, jobs),
         (shown(open_now), asked(open_now)) != (report.open_before, report.asked_before),
         any(plan.state != PlanState.PROPOSED for plan in open_now),  # its steps are about to move on

@@ -85,7 +85,7 @@ def _is_database_away(error: Exception) -> bool:
 
 
 def place_and_words(error: Exception) -> str:
-    """`console/steering/actions/acting.py, line 88 (act): ValueError: …`: our own innermost line, and what was said.
+    """`console/steering/ledger.py, line 88 (act): ValueError: …`: our own innermost line, and what was said.
 
     One line, cut, printable and without secrets: every page shows it.
     """

@@ -301,7 +301,7 @@ def test_the_worker(house: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     level, text = only(work.check_worker())
     assert level is Level.FAIL and "Unable to contact slurm controller" in text
     Cluster.objects.update(fault="")
-    what = "console/steering/actions/acting.py, line 88 (act): ValueError: odd"
+    what = "console/steering/ledger.py, line 88 (act): ValueError: odd"
     CycleMeter.objects.update(failing=written({"": Streak("", what, NOW)}))
     level, text = only(work.check_worker())
     assert level is Level.FAIL and f"until a cycle has ended well: The cycle failed in {what} It is" in text

@@ -26,7 +26,7 @@ def get(path: str) -> tuple[int, dict[str, Any]]:
     return answer.status_code, answer.json()
 
 
-def failing(words: str = "console/steering/actions/acting.py, line 88 (act): ValueError: odd") -> None:
+def failing(words: str = "console/steering/ledger.py, line 88 (act): ValueError: odd") -> None:
     """A cycle has failed, and none has ended well since."""
     streaks = {"": Streak("", words, NOW)}
     CycleMeter.objects.update(failing=written(streaks))
@@ -113,7 +113,7 @@ def test_a_cycle_that_failed_is_told_by_both_and_the_pages_stay(house: Cluster) 
         status, told = get(path)
         assert (status, told["status"], told["cycle"]) == (503, "failed", "failed")
         assert told["reason"] == (
-            "The cycle failed in console/steering/actions/acting.py, line 88 (act): ValueError."
+            "The cycle failed in console/steering/ledger.py, line 88 (act): ValueError."
         )
     assert get("/healthz/web")[0] == 200, "the pages are where it is seen, and where people resume"
     CycleMeter.objects.update(failing=written({"": Streak("", "x", NOW, holds=False)}))

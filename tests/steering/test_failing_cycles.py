@@ -119,8 +119,8 @@ def test_recover_raises_every_second_and_nobody_else_is_stopped(sim: Sim) -> Non
 
     failed = [report for report in reports if report.has_failed]
     assert len(failed) >= 6 and reports[-1].has_failed
-    assert "console/steering/actions/acting.py, line " in failed[0].fault
-    assert "(_issue): ValueError: invalid literal" in failed[0].fault
+    assert "console/steering/ledger.py, line " in failed[0].fault
+    assert "(execute): ValueError: invalid literal" in failed[0].fault
     assert begun() == before
     assert sim.state(other) is JobState.RUNNING and sim.port.job(other).restarts == 0
     assert meter().failed == meter().degraded == len(failed)

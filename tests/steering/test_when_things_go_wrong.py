@@ -8,7 +8,8 @@ from django.db import transaction
 
 from console.audit.models import AuditEntry
 from console.core import clock
-from console.steering.actions import acting, lease
+from console.steering import ledger
+from console.steering.actions import lease
 from console.steering.cycle import run_cycle
 from console.steering.models import CycleLease, Fate, Incident, Plan, PlannedAction, Victim
 from scheduler.adapters.simulator import acting as simulated
@@ -272,17 +273,17 @@ def test_a_process_that_dies_between_stop_and_note_is_made_good(
     sim.policy()
     low = sim.running("ann", 8)
     urgent = sim.submit("cy", 6)
-    honest = acting._settle
+    honest = ledger._settle
 
-    def dies(action: PlannedAction, outcome: ActionOutcome) -> None:
-        if action.kind == ActionKind.REQUEUE_HOLD:
+    def dies(outcomes: Sequence[tuple[PlannedAction, ActionOutcome]]) -> None:
+        if any(action.kind == ActionKind.REQUEUE_HOLD for action, _ in outcomes):
             raise KeyboardInterrupt
-        honest(action, outcome)
+        honest(outcomes)
 
-    monkeypatch.setattr(acting, "_settle", dies)
+    monkeypatch.setattr(ledger, "_settle", dies)
     with pytest.raises(KeyboardInterrupt):
         sim.cycle()
-    monkeypatch.setattr(acting, "_settle", honest)
+    monkeypatch.setattr(ledger, "_settle", honest)
     sim.port.advance(1)
 
     sim.cycles(4)

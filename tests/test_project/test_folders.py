@@ -23,3 +23,14 @@ def test_the_console_names_no_priority_of_slurms() -> None:
     big = re.compile(r"\b4_?29\d_?\d{3}_?\d{3}\b|2 ?\*\* ?32")
     found = [p.relative_to(ROOT).as_posix() for p in own_python("console") if big.search(p.read_text())]
     assert not found, found
+
+
+def test_only_the_ledger_tells_the_cluster_anything() -> None:
+    """Whatever is wanted is written down, claimed and settled in one place: `console.steering.ledger.execute`."""
+    said = re.compile(r"\b(adapter|port|cluster)\.apply\(|connect\([^)]*\)\.apply\(")
+    allowed = {
+        "console/steering/ledger.py",
+        "console/launch/past/playing.py",  # the made-up past plays on a simulator of its own
+    }
+    found = {p.relative_to(ROOT).as_posix() for p in own_python("console") if said.search(p.read_text())}
+    assert found == allowed

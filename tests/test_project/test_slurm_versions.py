@@ -39,7 +39,7 @@ def collected() -> set[str]:
     files = sorted({row[1].partition("::")[0] for row in table()[1:]})
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", "--collect-only", "-q"),
+            *(sys.executable, "-m", "pytest", "--collect-only", "--all", "-q"),
             *("-n0", "-p", "no:randomly", "-p", "no:cacheprovider", *files),
         ],
         cwd=ROOT,

@@ -14,7 +14,7 @@ from console.steering.streaks import Streak, written
 from tests.ui.conftest import House, SignedIn, part
 from tests.ui.test_pause import EVERY_PAGE
 
-WHAT = "console/steering/actions/acting.py, line 88 (act): ValueError: '<b>0:10</b>'"
+WHAT = "console/steering/ledger.py, line 88 (act): ValueError: '<b>0:10</b>'"
 HEAD = "The last cycle failed: nobody is stopped until one has ended well."
 
 
@@ -30,7 +30,7 @@ def test_every_page_says_it(house: House, ada: Client, address: str) -> None:
     text = ada.get(address).content.decode()
     banners = re.findall(r'<div class="banner banner-bad" role="alert">.*?</div>', text, re.DOTALL)
     assert sum(HEAD in each for each in banners) == 1
-    assert "The cycle failed in console/steering/actions/acting.py, line 88 (act): ValueError" in text
+    assert "The cycle failed in console/steering/ledger.py, line 88 (act): ValueError" in text
     assert "<b>0:10" not in text
     fails(house, "", holds=False)
     assert HEAD not in ada.get(address).content.decode()

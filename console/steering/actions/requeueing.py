@@ -8,14 +8,12 @@ less often where the user takes it back. Before a stop that is due it is always 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
-from django.db import transaction
-
 from console.core import clock
-from console.core.failpoints import failpoint
-from console.steering.actions.acting import Acting
+from console.steering.context import CycleContext
 from console.steering.decisions.facts import PartitionFacts
 from console.steering.failures import Failures
 from console.steering.journal import tell_not_requeued
+from console.steering.ledger import execute
 from console.steering.models import ActionState, NotRequeued, Plan, PlanState
 from scheduler.model.actions import Action, ActionKind, ActionOutcome
 from scheduler.model.jobs import JobState, ObservedJob
@@ -30,56 +28,52 @@ WORDS = "giveway: this job was submitted requeueable, and is so again"
 UNFINISHED = (ActionState.PLANNED, ActionState.EXECUTING)
 
 
-def allow_requeues(acting: Acting, policies: Mapping[str, PartitionFacts], plans: Iterable[Plan]) -> None:
+def allow_requeues(
+    context: CycleContext, policies: Mapping[str, PartitionFacts], plans: Iterable[Plan]
+) -> None:
     """Make the jobs requeueable again that are not, where the policy wants it."""
-    jobs = {job.id: job for job in _due(acting, policies, plans)}
+    jobs = {job.id: job for job in _due(context, policies, plans)}
     if not jobs:
         return
-    failpoint("act.allow_requeue.due")
-    with transaction.atomic():
-        acting.lease.renew()
-        rows = list(_rows(acting, jobs))
+
+    def claim() -> list[tuple[NotRequeued, Action]]:
+        rows = list(_rows(context, jobs))
         for row in rows:
             row.attempts, row.issued_at, row.outcome, row.detail = row.attempts + 1, clock.now(), "", ""
         NotRequeued.objects.bulk_update(rows, ["attempts", "issued_at", "outcome", "detail"])
-    failpoint("act.allow_requeue.claimed")
-    actions = [Action(ActionKind.ALLOW_REQUEUE, jobs[row.job_id].run, comment=WORDS) for row in rows]
-    outcomes = acting.apply(actions)
-    failpoint("act.allow_requeue.applied")
-    with transaction.atomic():
-        acting.lease.renew()
-        for row, outcome in zip(rows, outcomes, strict=True):
-            _settle(row, outcome)
-    failpoint("act.allow_requeue.settled")
+        return [(row, Action(ActionKind.ALLOW_REQUEUE, jobs[row.job_id].run, comment=WORDS)) for row in rows]
+
+    execute(context, ActionKind.ALLOW_REQUEUE, claim, _settle)
 
 
-def _rows(acting: Acting, ids: Iterable[str]) -> Iterator[NotRequeued]:
+def _rows(context: CycleContext, ids: Iterable[str]) -> Iterator[NotRequeued]:
     every = list(ids)
     for first in range(0, len(every), BATCH):
         some = every[first : first + BATCH]
-        yield from NotRequeued.objects.filter(cluster=acting.lease.cluster_id, job_id__in=some)
+        yield from NotRequeued.objects.filter(cluster=context.lease.cluster_id, job_id__in=some)
 
 
-def _settle(row: NotRequeued, outcome: ActionOutcome) -> None:
-    row.outcome, row.detail = outcome.kind.value, outcome.detail[:1000]
-    row.save(update_fields=["outcome", "detail"])
-    what = "requeue.allowed" if outcome.ok else "requeue.refused"
-    tell_not_requeued(row, what, outcome.detail or outcome.kind.value)
+def _settle(outcomes: Iterable[tuple[NotRequeued, ActionOutcome]]) -> None:
+    for row, outcome in outcomes:
+        row.outcome, row.detail = outcome.kind.value, outcome.detail[:1000]
+        row.save(update_fields=["outcome", "detail"])
+        what = "requeue.allowed" if outcome.ok else "requeue.refused"
+        tell_not_requeued(row, what, outcome.detail or outcome.kind.value)
 
 
 def _due(
-    acting: Acting, policies: Mapping[str, PartitionFacts], plans: Iterable[Plan]
+    context: CycleContext, policies: Mapping[str, PartitionFacts], plans: Iterable[Plan]
 ) -> Iterator[ObservedJob]:
     """The jobs that are to be made requeueable now."""
     changed = {
         job.id: job
-        for job in acting.observation.jobs
+        for job in context.observation.jobs
         if job.was_requeueable
         and not job.requeue
-        and any(_wants(policies.get(name), job, acting.failures) for name in job.partitions)
+        and any(_wants(policies.get(name), job, context.failures) for name in job.partitions)
     }
     victims = set(_victims(plans)) if changed else set()
-    for row in _rows(acting, changed):
+    for row in _rows(context, changed):
         if row.job_id in victims or _is_time(row, clock.now()):
             yield changed[row.job_id]
 

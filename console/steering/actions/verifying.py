@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 
 from console.core import clock
 from console.steering.actions import checkpoints
-from console.steering.actions.acting import GOING_ON, TAKING_BACK, request_undo
 from console.steering.actions.growing import hold_for_its_number, runs_larger, why_given_up
 from console.steering.actions.lease import Lease
 from console.steering.actions.letting_go import watch_hold
@@ -28,6 +27,7 @@ from console.steering.decisions.held_together import jobs_let_go
 from console.steering.exchanging.outcome import is_awaited, where_they_run
 from console.steering.exchanging.sets import is_exchange
 from console.steering.journal import tell_action, tell_plan
+from console.steering.ledger import GOING_ON, TAKING_BACK, request_undo
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
 from console.steering.served import label_of
 from console.steering.states import move_action, move_plan

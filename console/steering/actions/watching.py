@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 
 from console.core import clock
-from console.steering.actions.acting import request_undo
 from console.steering.decisions.facts import PartitionFacts
 from console.steering.decisions.looking_again import STOPS, may_go_on
+from console.steering.ledger import request_undo
 from console.steering.models import ActionState, Plan, PlanKind, PlanState
 from console.steering.served import GONE, Tasks, as_seen, jobs_served, label_of, waiting
 from scheduler.model.actions import ActionKind

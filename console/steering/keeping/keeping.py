@@ -12,20 +12,19 @@ no cycle comes any more. What this Giveway has not asked for it leaves alone: an
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from django.db import transaction
 from django.db.models import QuerySet
 
 from console.cluster.models import Cluster
 from console.cluster.services import show_change
 from console.core import kept_queries
-from console.core.failpoints import failpoint
-from console.steering.actions.acting import Acting
+from console.steering.context import CycleContext
 from console.steering.decisions.deciding import Verdicts
 from console.steering.journal import tell_kept
 from console.steering.keeping.exchanged import exchange_wishes
 from console.steering.keeping.wishes import REST_S, Wish, wishes
+from console.steering.ledger import execute
 from console.steering.models import KeptPlace
-from scheduler.model.actions import Action, ActionKind, OutcomeKind, keep_value
+from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind, keep_value
 from scheduler.model.jobs import JobState, ObservedJob, RunKey
 from scheduler.model.sentence import say
 
@@ -51,20 +50,18 @@ def _places(cluster: int) -> QuerySet[KeptPlace]:
 
 
 def keep_nodes(
-    cluster: Cluster, acting: Acting, verdicts: Iterable[Verdicts], before: Sequence[Wish] = ()
+    cluster: Cluster, context: CycleContext, verdicts: Iterable[Verdicts], before: Sequence[Wish] = ()
 ) -> int:
     """Bring what is kept in line with the decisions; how many jobs were asked for. `before`: wishes that come after
     those of exchanges under way, and before the others."""
     known = places(cluster)
-    first = exchange_wishes(acting.plans, acting.observation, acting.failures.holds)
+    first = exchange_wishes(context.plans, context.observation, context.failures.holds)
     first += _beside(before, first)
-    wished = first + wishes(cluster, verdicts, acting.observation, known, acting.failures.holds, first)
-    failpoint("act.let_go.due")
-    asked = let_go(cluster, acting, [place for place in known.values() if _is_over(place, wished)])
-    failpoint("act.keep.due")
+    wished = first + wishes(cluster, verdicts, context.observation, known, context.failures.holds, first)
+    asked = let_go(cluster, context, [place for place in known.values() if _is_over(place, wished)])
     hosts = [wish for wish in wished if not wish.guest_of]
     for some in (hosts, [wish for wish in wished if wish.guest_of]):  # a host gives its node up first
-        asked += _keep(cluster, acting, some, wished, known)
+        asked += _keep(cluster, context, some, wished, known)
     return asked
 
 
@@ -78,15 +75,15 @@ def _is_over(place: KeptPlace, wished: Sequence[Wish]) -> bool:
     return all(place.job_id != wish.job.id for wish in wished)
 
 
-def let_go(cluster: Cluster, acting: Acting, leaving: Sequence[KeptPlace]) -> int:
+def let_go(cluster: Cluster, context: CycleContext, leaving: Sequence[KeptPlace]) -> int:
     """Keep nothing for these any more; a guest that may not be tried again soon is remembered."""
-    jobs, now = acting.observation.jobs_by_id, acting.observation.taken_at
+    jobs, now = context.observation.jobs_by_id, context.observation.taken_at
     due = [place for place in leaving if place.until]
     rested = [place for place in leaving if not place.until and _is_rested(place, jobs, now)]
     if not due and not rested:
         return 0
-    with transaction.atomic():
-        acting.lease.renew()
+
+    def claim() -> list[tuple[KeptPlace, Action]]:
         for place in due:
             tell_kept(place, reason=_why(place, jobs))
             place.until, place.nodes = 0, []
@@ -95,12 +92,9 @@ def let_go(cluster: Cluster, acting: Acting, leaving: Sequence[KeptPlace]) -> in
         KeptPlace.objects.filter(pk__in=[place.pk for place in over]).delete()
         if due:
             show_change(cluster)
-    failpoint("act.let_go.claimed")
-    # What cannot be let go ends by itself.
-    acting.apply([Action(ActionKind.LET_GO, RunKey(place.job_id, 0)) for place in due])
-    failpoint("act.let_go.applied")
-    failpoint("act.let_go.settled")
-    return len(due)
+        return [(place, Action(ActionKind.LET_GO, RunKey(place.job_id, 0))) for place in due]
+
+    return execute(context, ActionKind.LET_GO, claim)  # What cannot be let go ends by itself.
 
 
 def _is_rested(place: KeptPlace, jobs: Mapping[str, ObservedJob], now: int) -> bool:
@@ -118,47 +112,45 @@ def _why(place: KeptPlace, jobs: Mapping[str, ObservedJob]) -> str:
 
 def _keep(
     cluster: Cluster,
-    acting: Acting,
+    context: CycleContext,
     wishes: Sequence[Wish],
     all_wishes: Sequence[Wish],
     known: Mapping[str, KeptPlace],
 ) -> int:
-    now = acting.observation.taken_at
+    now = context.observation.taken_at
     due = []
     for wish in wishes:
         theirs = {name for each in all_wishes if each.guest_of == wish.job.id for name in each.nodes}
         nodes = [name for name in wish.nodes if name not in theirs]
         place = known.get(wish.job.id) or _new(cluster, wish, now)
-        if _is_due(place, nodes, acting, for_next=wish.for_next):
+        if _is_due(place, nodes, context, for_next=wish.for_next):
             due.append((place, wish, nodes))
     if not due:
         return 0
-    with transaction.atomic():
-        acting.lease.renew()
+
+    def claim() -> list[tuple[KeptPlace, Action]]:
         for place, wish, nodes in due:
             _write(place, wish, nodes, now)
         show_change(cluster)
-    failpoint("act.keep.claimed")
-    outcomes = acting.apply([_action(place, wish) for place, wish, _ in due])
-    failpoint("act.keep.applied")
-    with transaction.atomic():
-        acting.lease.renew()
-        for (place, _, _), outcome in zip(due, outcomes, strict=True):
-            refused = "" if outcome.ok else outcome.detail[:LONGEST_WORDS]
-            if outcome.kind in {OutcomeKind.REFUSED, OutcomeKind.GONE, OutcomeKind.UNKNOWN}:
-                place.refused = refused
-                place.save(update_fields=["refused"])
-    failpoint("act.keep.settled")
-    return len(due)
+        return [(place, _action(place, wish)) for place, wish, _ in due]
+
+    return execute(context, ActionKind.KEEP, claim, _settle)
+
+
+def _settle(outcomes: Iterable[tuple[KeptPlace, ActionOutcome]]) -> None:
+    for place, outcome in outcomes:
+        if outcome.kind in {OutcomeKind.REFUSED, OutcomeKind.GONE, OutcomeKind.UNKNOWN}:
+            place.refused = "" if outcome.ok else outcome.detail[:LONGEST_WORDS]
+            place.save(update_fields=["refused"])
 
 
 def _new(cluster: Cluster, wish: Wish, now: int) -> KeptPlace:
     return KeptPlace(cluster=cluster, job_id=wish.job.id, since=now, moved=now, until=0, asked=0, nodes=[])
 
 
-def _is_due(place: KeptPlace, nodes: Sequence[str], acting: Acting, *, for_next: bool) -> bool:
-    now = acting.observation.taken_at
-    seen = {kept.job_id: kept for kept in acting.observation.kept}.get(place.job_id)
+def _is_due(place: KeptPlace, nodes: Sequence[str], context: CycleContext, *, for_next: bool) -> bool:
+    now = context.observation.taken_at
+    seen = {kept.job_id: kept for kept in context.observation.kept}.get(place.job_id)
     if not nodes and seen is None:
         return False
     is_so = seen is not None and set(seen.nodes) == set(nodes) and seen.until - now > RENEW_S

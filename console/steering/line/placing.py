@@ -5,22 +5,18 @@ done at once, when ordering is switched on or off, more. Each is written down, w
 sent, and believed when the next look shows it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db import transaction
-
 from console.cluster.models import Cluster
-from console.core.failpoints import failpoint
-from console.steering.actions.lease import Lease
+from console.steering.context import CycleContext
 from console.steering.journal import tell_line
+from console.steering.ledger import execute
 from console.steering.line.lines import Lines
 from console.steering.line.seeing import place_of, places, save
 from console.steering.models import LinePlace
-from scheduler.model.actions import Action, ActionKind, OutcomeKind
+from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind
 from scheduler.model.jobs import ObservedJob
-from scheduler.model.observation import Observation
-from scheduler.ports import ClusterPort
 
 COMMANDS = 2
 """In one cycle."""
@@ -40,18 +36,16 @@ class NiceChange:
     is_ordered: bool
 
 
-def put_line_in_order(
-    cluster: Cluster, adapter: ClusterPort, lease: Lease, lines: Lines, observation: Observation
-) -> int:
+def put_line_in_order(cluster: Cluster, context: CycleContext) -> int:
     """Put the line in order, but for jobs that were sent something before and not seen since; how many were placed."""
-    jobs = observation.jobs_by_id
+    jobs, lines = context.observation.jobs_by_id, context.lines
     if not due(lines, jobs):
         return 0
     known = places(cluster)
     settled = {
         job_id: job for job_id, job in jobs.items() if job_id not in known or not known[job_id].unsettled
     }
-    return put_in_place(cluster, adapter, lease, due(lines, settled), jobs, known)
+    return put_in_place(cluster, context, due(lines, settled), known)
 
 
 def due(lines: Lines, jobs: Mapping[str, ObservedJob]) -> list[NiceChange]:
@@ -70,44 +64,34 @@ def due(lines: Lines, jobs: Mapping[str, ObservedJob]) -> list[NiceChange]:
 
 
 def put_in_place(
-    cluster: Cluster,
-    adapter: ClusterPort,
-    lease: Lease,
-    changes: Sequence[NiceChange],
-    jobs: Mapping[str, ObservedJob],
-    places: Mapping[str, LinePlace],
+    cluster: Cluster, context: CycleContext, changes: Sequence[NiceChange], places: Mapping[str, LinePlace]
 ) -> int:
     """Ask for the changes; returns how many jobs were asked for."""
     if not changes:
         return 0
+    jobs = context.observation.jobs_by_id
     moves = [(jobs[job_id], change) for change in changes for job_id in change.jobs]
-    failpoint("act.place.due")
-    with transaction.atomic():
-        lease.renew()
-        asked = {
-            job.id: _asked(place_of(places, cluster, job, change.partition), job, change)
+
+    def claim() -> list[tuple[LinePlace, Action]]:
+        asked = [
+            (_asked(place_of(places, cluster, job, change.partition), job, change), job, change)
             for job, change in moves
-        }
-        save(list(asked.values()))
+        ]
+        save([place for place, _, _ in asked])
         for change in changes:
             tell_line(cluster, change.partition, change.nice, change.jobs, ordered=change.is_ordered)
-    failpoint("act.place.claimed")
-    lease.check()
-    actions = [Action(ActionKind.PLACE, job.run, value=str(change.nice)) for job, change in moves]
-    outcomes = adapter.apply(actions, lease.may_act)
-    failpoint("act.place.applied")
-    refused = [
-        asked[action.run.job_id]
-        for action, outcome in zip(actions, outcomes, strict=True)
-        if outcome.kind in NOT_DONE
-    ]
+        return [
+            (place, Action(ActionKind.PLACE, job.run, value=str(change.nice))) for place, job, change in asked
+        ]
+
+    return execute(context, ActionKind.PLACE, claim, _settle)
+
+
+def _settle(outcomes: Iterable[tuple[LinePlace, ActionOutcome]]) -> None:
+    refused = [place for place, outcome in outcomes if outcome.kind in NOT_DONE]
     for place in refused:
         place.nice, place.asked_from, place.attempts = place.asked_from or 0, None, 0
-    with transaction.atomic():
-        lease.renew()
-        save(refused)
-    failpoint("act.place.settled")
-    return len(actions)
+    save(refused)
 
 
 def _asked(place: LinePlace, job: ObservedJob, change: NiceChange) -> LinePlace:

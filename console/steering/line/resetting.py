@@ -7,10 +7,11 @@ from django.db import transaction
 
 from console.cluster.models import Cluster
 from console.steering.actions.lease import Lease
+from console.steering.context import CycleContext
+from console.steering.failures import Failures
 from console.steering.line.placing import NiceChange, put_in_place
 from console.steering.line.seeing import as_seen, is_in_line
 from console.steering.models import LinePlace
-from scheduler.model.jobs import ObservedJob
 from scheduler.ports import ClusterPort, ClusterUnavailableError
 
 
@@ -24,14 +25,16 @@ class Reset:
 
 def reset(cluster: Cluster, adapter: ClusterPort, lease: Lease) -> Reset:
     """Give it back and look whether it is so. Raises `ClusterUnavailableError`, `LeaseLostError`."""
-    jobs, places = _look(cluster, adapter, lease)
+    context = _look(adapter, lease)
+    jobs, places = context.observation.jobs_by_id, _places(cluster, context)
     by_nice: dict[tuple[str, int], list[str]] = {}
     for job_id, place in places.items():
         if job_id in jobs and is_in_line(jobs[job_id]) and jobs[job_id].nice != place.own_nice:
             by_nice.setdefault((place.partition, place.own_nice), []).append(job_id)
     changes = [NiceChange(name, nice, tuple(ids), is_ordered=False) for (name, nice), ids in by_nice.items()]
-    put_in_place(cluster, adapter, lease, changes, jobs, places)
-    jobs, places = _look(cluster, adapter, lease)
+    put_in_place(cluster, context, changes, places)
+    context = _look(adapter, lease)
+    jobs, places = context.observation.jobs_by_id, _places(cluster, context)
     asked = [job_id for change in changes for job_id in change.jobs]
     left = [
         f"{job_id} still has nice {jobs[job_id].nice}."
@@ -41,13 +44,14 @@ def reset(cluster: Cluster, adapter: ClusterPort, lease: Lease) -> Reset:
     return Reset(len(asked) - len(left), tuple(left))
 
 
-def _look(
-    cluster: Cluster, adapter: ClusterPort, lease: Lease
-) -> tuple[Mapping[str, ObservedJob], Mapping[str, LinePlace]]:
+def _look(adapter: ClusterPort, lease: Lease) -> CycleContext:
     observation = adapter.observe()
     if observation.degraded:
         raise ClusterUnavailableError("; ".join(observation.faults[:5]))
-    jobs = observation.jobs_by_id
+    return CycleContext(adapter, observation, lease, Failures())
+
+
+def _places(cluster: Cluster, context: CycleContext) -> Mapping[str, LinePlace]:
     with transaction.atomic():
-        lease.renew()
-        return jobs, as_seen(cluster, jobs)
+        context.lease.renew()
+        return as_seen(cluster, context.observation.jobs_by_id)

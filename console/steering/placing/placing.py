@@ -23,8 +23,8 @@ from django.db.models import QuerySet
 from console.cluster.models import Cluster
 from console.cluster.services import show_change
 from console.core import kept_queries
-from console.core.failpoints import failpoint
-from console.steering.actions.acting import Acting
+from console.steering.context import CycleContext
+from console.steering.ledger import execute
 from console.steering.models import ChosenPlace, KeptPlace
 from console.steering.placing.choosing import Chosen, Treatment
 from console.steering.placing.telling import tell_placed
@@ -47,47 +47,45 @@ def _chosen(cluster: int) -> QuerySet[ChosenPlace]:
     return ChosenPlace.objects.filter(cluster=cluster)
 
 
-def place_jobs(cluster: Cluster, acting: Acting, chosen: Sequence[Chosen]) -> int:
+def place_jobs(cluster: Cluster, context: CycleContext, chosen: Sequence[Chosen]) -> int:
     """Bring begin times in line with what was chosen; how many jobs were asked for."""
     known = {row.job_id: row for row in kept_queries.rows(_chosen, cluster.pk)}
     for row in known.values():
         row.cluster = cluster
-    jobs = acting.observation.jobs_by_id
+    jobs = context.observation.jobs_by_id
     if known:
-        _follow(cluster, acting, known, jobs, {one.job.id for one in chosen})
-    failpoint("act.begin.due")
-    now = acting.observation.taken_at
+        _follow(cluster, context, known, jobs, {one.job.id for one in chosen})
+    now = context.observation.taken_at
     refused = _refused(cluster, now) if chosen else frozenset()
     at_once = {
         one.job.id: one
         for one in chosen
         if one.what is Treatment.GIVE_BACK
-        or _may_begin(one, acting)
+        or _may_begin(one, context)
         or (one.is_free and one.job.id in refused)
     }
     others = [one for one in chosen if one.job.id not in at_once]
     later = {one.job.id: one for one in others if _is_to_be_put_off(one, known.get(one.job.id), now)}
     news = {one.job.id: one for one in others if _is_news(one, known.get(one.job.id))}
-    if at_once or later or news:
-        with transaction.atomic():
-            acting.lease.renew()
-            for one in {**news, **later, **at_once}.values():
-                _write(cluster, known, one, now, begins=one.job.id in at_once)
-            show_change(cluster)
-    if not (at_once or later):
+    if not (at_once or later or news):
         return 0
-    failpoint("act.begin.claimed")
+
+    def claim() -> list[tuple[ObservedJob, Action]]:
+        for one in {**news, **later, **at_once}.values():
+            _write(cluster, known, one, now, begins=one.job.id in at_once)
+        show_change(cluster)
+        begin = [(one.job, now) for one in at_once.values() if one.job.to_be_placed]
+        begin += [(one.job, now + LATER_S) for one in later.values()]
+        return [(job, Action(ActionKind.BEGIN, job.run, value=str(moment))) for job, moment in begin]
+
     # One that was in vain is seen at the next look: the job still waits, and is asked for again.
-    acting.apply([_begin(one.job, now) for one in at_once.values() if one.job.to_be_placed])
-    acting.apply([_begin(one.job, now + LATER_S) for one in later.values()])
-    failpoint("act.begin.applied")
-    failpoint("act.begin.settled")
+    execute(context, ActionKind.BEGIN, claim)
     return len(at_once) + len(later)
 
 
 def _follow(
     cluster: Cluster,
-    acting: Acting,
+    context: CycleContext,
     known: dict[str, ChosenPlace],
     jobs: Mapping[str, ObservedJob],
     concerned: Iterable[str],
@@ -102,7 +100,7 @@ def _follow(
     if not (over or started):
         return
     with transaction.atomic():
-        acting.lease.renew()
+        context.lease.renew()
         for row, nodes in started:
             row.got = nodes
             row.save(update_fields=["got"])
@@ -123,9 +121,9 @@ def _is_over(row: ChosenPlace, job: ObservedJob | None, concerned: Iterable[str]
     return job.state is JobState.PENDING and (bool(row.got) or job.id not in concerned)
 
 
-def _may_begin(one: Chosen, acting: Acting) -> bool:
+def _may_begin(one: Chosen, context: CycleContext) -> bool:
     """Whether its nodes are seen kept for it, and free."""
-    kept = {each.job_id: tuple(sorted(each.nodes)) for each in acting.observation.kept}
+    kept = {each.job_id: tuple(sorted(each.nodes)) for each in context.observation.kept}
     return one.what is Treatment.PLACE and one.is_free and kept.get(one.job.id) == one.nodes
 
 
@@ -168,7 +166,3 @@ def _write(cluster: Cluster, known: dict[str, ChosenPlace], one: Chosen, now: in
         tell_placed(row, "job.put_off")
     if row.begun and row.begun != began:
         tell_placed(row, "job.begins")
-
-
-def _begin(job: ObservedJob, moment: int) -> Action:
-    return Action(ActionKind.BEGIN, job.run, value=str(moment))

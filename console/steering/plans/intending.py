@@ -14,10 +14,10 @@ While a failure holds the partition (`streaks`) there is no new plan that would 
 from collections.abc import Iterable, Sequence
 
 from console.core import clock
-from console.steering.actions.acting import request_undo
 from console.steering.decisions.deciding import Verdicts
 from console.steering.decisions.looking_again import may_go_on
 from console.steering.journal import tell_plan
+from console.steering.ledger import request_undo
 from console.steering.models import ActionState, Plan, PlanKind, PlanState
 from console.steering.plans.alternatives import add_alternatives
 from console.steering.plans.claims import PlanClaims

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from console.steering.actions.acting import Acting
+from console.steering.context import CycleContext
 from console.steering.cycle_report import Report
 from console.steering.decisions.deciding import Verdicts
 from console.steering.decisions.facts import Facts
@@ -15,7 +15,7 @@ from console.steering.plans.starting import left_waiting
 
 
 def intend_in_partition(
-    acting: Acting,
+    context: CycleContext,
     facts: Facts,
     verdict: Verdicts,
     report: Report,
@@ -23,7 +23,7 @@ def intend_in_partition(
     before: Mapping[tuple[str, str], int],
 ) -> None:
     """Write the intents of one partition, in the caller's transaction. `before`: as `startable` tells it."""
-    observation, name = acting.observation, verdict.facts.row.name
+    observation, name = context.observation, verdict.facts.row.name
     starts = left_waiting(verdict, observation.jobs_by_id, before)
     starts -= declined_starts(name, facts.rejections)
     remember_patience(
@@ -34,7 +34,7 @@ def intend_in_partition(
         facts.foresight,
         observation.taken_at,
     )
-    new = NewPlans(kept.cluster, kept.row, verdict, acting.failures.holds(name), starts, facts.held_together)
+    new = NewPlans(kept.cluster, kept.row, verdict, context.failures.holds(name), starts, facts.held_together)
     report.planned += intend(new, facts.plans)
     kept.plans.add(new.saved)
     report.lines.extend(

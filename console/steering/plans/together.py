@@ -16,7 +16,7 @@ from datetime import timedelta
 from django.db.models import Q
 
 from console.core import clock
-from console.steering.actions.acting import request_undo
+from console.steering.ledger import request_undo
 from console.steering.models import BEGUN_STATES, ActionState, Plan, PlanKind
 from console.steering.plans.new_plans import NewPlans
 from console.steering.served import jobs_served

@@ -1,18 +1,23 @@
-"""Carrying out what was written down, at most once.
+"""The ledger: the one place that tells the cluster anything, and that carries plans out, at most once.
 
-Per kind of action, in this order: put back who was ended by a signal, hold, put beneficiaries first in line, send
-checkpoint signals, stop, make smaller, release.
+`execute`, whatever it is that is wanted; `act.KIND.due`, `.claimed`, `.applied`, `.settled` are its failpoints:
+1. Claim: what is to be done is written down, in a transaction that also renews the lease.
+2. Apply, all actions of a kind in one call, while the lease is still held. The adapter hits the named run of a job and
+   no other.
+3. Settle: outcomes and audit rows in one transaction, with the lease once more. "Already so" and "gone" are successes.
+
+`act`, the steps of plans, kind by kind in the order of `STAGES`: put back who was ended by a signal, hold, put
+beneficiaries first in line, send checkpoint signals, stop, make smaller, release.
 1. Look again: an action whose reason has gone expires instead. Once a beneficiary is first in line nobody else takes
    a hole, so the look that counts for the stops is one made after that.
-2. Claim with compare-and-set planned → executing, in a transaction that also renews the lease.
-3. Apply, all actions of a kind in one call. The adapter hits the named run of a job and no other.
-4. Write the outcome and the audit row in one transaction. "Already so" and "gone" are successes.
+2. Claimed is by compare-and-set planned → executing.
 While a failure holds a partition (`failures`) nothing is begun there: only what takes back is done, each by itself, so
 that one that raises does not keep the others from it.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from django.db import transaction
@@ -23,16 +28,15 @@ from console.core.failpoints import failpoint
 from console.steering.actions import checkpoints, victims
 from console.steering.actions.due import is_due
 from console.steering.actions.grace import begin_grace
-from console.steering.actions.lease import Lease
 from console.steering.actions.letting_go import due_to_be_let_go, still_held
 from console.steering.actions.others_holds import is_of_stop
 from console.steering.actions.unasked import asked
 from console.steering.actions.undoing import expire
+from console.steering.context import CycleContext
 from console.steering.decisions.facts import run_of
 from console.steering.decisions.held_together import all_let_go, held_together
 from console.steering.decisions.looking_again import LookAgain
 from console.steering.exchanging.steps import Exchanges
-from console.steering.failures import Failures
 from console.steering.journal import tell_action, tell_plan, words_left
 from console.steering.line.lines import Lines
 from console.steering.line.seeing import keep_places
@@ -52,9 +56,10 @@ from scheduler.model.jobs import RunKey
 from scheduler.model.line import LAST_OF_FRONT
 from scheduler.model.observation import Observation
 from scheduler.model.sentence import say
-from scheduler.ports import ClusterPort, ClusterUnavailableError
+from scheduler.ports import ClusterUnavailableError
 from scheduler.reconcile.immunity import recalled
 
+_Claimed = TypeVar("_Claimed")
 _Told = TypeVar("_Told", bound=Hashable)
 
 STAGES = (
@@ -77,64 +82,72 @@ STOPPING = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CAN
 SPARED = "Its room is not needed any more: a task that it was for has started, or is gone."
 
 
-@dataclass(frozen=True, slots=True)
-class Acting:
-    """What one round of acting works with."""
-
-    adapter: ClusterPort
-    observation: Observation
-    lease: Lease
-    failures: Failures
-    lines: Lines = field(default_factory=Lines)
-    plans: list[Plan] = field(default_factory=list)
-    """Those that are being carried out in this round."""
-
-    def apply(self, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
-        """Have the cluster do something, while the lease is still held."""
-        if not actions:
-            return []
-        self.lease.check()
-        return self.adapter.apply(actions, self.lease.may_act)
-
-
 @dataclass(slots=True)
 class _Look:
     """What is known of the cluster in this round. `is_old`: a beneficiary was put first in line since."""
 
-    acting: Acting
+    context: CycleContext
     is_old: bool = False
     _newer: Observation | None = None
 
     def latest(self) -> Observation | None:
         """The cycle's observation, or a new one if that is old; None when there is no complete one to be had."""
         if not self.is_old:
-            return self._newer or self.acting.observation
+            return self._newer or self.context.observation
         try:
-            seen = self.acting.adapter.observe()
+            seen = self.context.adapter.observe()
         except ClusterUnavailableError:
             return None
         if seen.degraded:
             return None
-        self._newer, self.is_old = recalled(seen, self.acting.observation), False
+        self._newer, self.is_old = recalled(seen, self.context.observation), False
         return self._newer
 
 
-def act(plans: Sequence[Plan], acting: Acting) -> int:
+def execute(
+    context: CycleContext,
+    kind: ActionKind,
+    claim: Callable[[], Sequence[tuple[_Claimed, Action]]],
+    settle: Callable[[Sequence[tuple[_Claimed, ActionOutcome]]], None] | None = None,
+) -> int:
+    """Have the cluster do what `claim` writes down and gives back; how many actions that were.
+
+    `settle` writes down what came of them. Without it the next look tells.
+    """
+    failpoint(f"act.{kind}.due")
+    with transaction.atomic():
+        context.lease.renew()
+        claimed = claim()
+    if not claimed:
+        return 0
+    failpoint(f"act.{kind}.claimed")
+    context.lease.check()
+    outcomes = context.adapter.apply([action for _, action in claimed], context.lease.may_act)
+    failpoint(f"act.{kind}.applied")
+    if settle is not None:
+        with transaction.atomic(), recorded_together():
+            context.lease.renew()
+            settle([(what, outcome) for (what, _), outcome in zip(claimed, outcomes, strict=True)])
+    failpoint(f"act.{kind}.settled")
+    return len(claimed)
+
+
+def act(plans: Sequence[Plan], context: CycleContext) -> int:
     """Carry out every action that is due; returns how many were issued."""
-    failures = acting.failures
+    failures = context.failures
     _begin(
         [plan for plan in plans if plan.state == PlanState.APPROVED and not failures.holds(plan.partition)],
-        acting,
+        context,
     )
     failpoint("act.begun")
     running = [plan for plan in plans if plan.state == PlanState.EXECUTING]
     for hold, plan in due_to_be_let_go([each for each in running if not failures.holds(each.partition)]):
-        _have_undone(hold, say("whole.turn", plan=plan.pk), acting)
-    waits = still_held(running, acting.observation.jobs)
-    exchanges = Exchanges(running, acting.observation)
+        _have_undone(hold, say("whole.turn", plan=plan.pk), context)
+    waits = still_held(running, context.observation.jobs)
+    exchanges = Exchanges(running, context.observation)
     for plan, why in exchanges.broken():
-        _have_undone(plan, why, acting)
-    look = _Look(acting)
+        _have_undone(plan, why, context)
+    look = _Look(context)
     issued = 0
     for kind in STAGES:
         due = [
@@ -155,24 +168,27 @@ def act(plans: Sequence[Plan], acting: Acting) -> int:
 def _carry_out(due: list[PlannedAction], plans: Sequence[Plan], look: "_Look") -> int:
     """Issue actions of one kind that still make sense; returns how many."""
     if due and due[0].kind in STOPPING:
-        due = _still_sensible(due, plans, look.latest(), look.acting)
+        due = _still_sensible(due, plans, look.latest(), look.context)
     if not due:
         return 0
     look.is_old |= due[0].kind == ActionKind.PRIORITISE
-    return _issue(due, look.acting)
+    return _issue(due, look.context)
 
 
-def _begin(plans: Iterable[Plan], acting: Acting) -> None:
+def _begin(plans: Iterable[Plan], context: CycleContext) -> None:
     """approved → executing."""
     for plan in plans:
         with transaction.atomic():
-            acting.lease.renew()
+            context.lease.renew()
             if move_plan(plan, PlanState.EXECUTING):
                 tell_plan(plan, "plan.executing", before={"state": "approved"}, after={"state": "executing"})
 
 
 def _still_sensible(
-    due: Sequence[PlannedAction], plans: Sequence[Plan], observation: Observation | None, acting: Acting
+    due: Sequence[PlannedAction],
+    plans: Sequence[Plan],
+    observation: Observation | None,
+    context: CycleContext,
 ) -> list[PlannedAction]:
     """Only the actions of plans that would still make the room they promise, for a job that would still start in it;
     the others wait for `verifying`. Without an observation that is none of them."""
@@ -188,26 +204,26 @@ def _still_sensible(
             why = again.why_not(plan, observation)
             sensible[plan.pk] = why == ""
             if why:
-                _have_undone(plan, why, acting)
+                _have_undone(plan, why, context)
             elif plan.tasks and sensible[plan.pk]:
-                _spare(plan, again.needless(plan, observation), acting)
+                _spare(plan, again.needless(plan, observation), context)
     left = [action for action in due if sensible[action.plan_id] and action.state == ActionState.PLANNED]
     return asked(left, observation) if due[0].kind == ActionKind.SIGNAL else left
 
 
-def _spare(plan: Plan, runs: frozenset[RunKey], acting: Acting) -> None:
+def _spare(plan: Plan, runs: frozenset[RunKey], context: CycleContext) -> None:
     """Leave these victims alone: the plan goes on without them."""
     with transaction.atomic():
-        acting.lease.renew()
+        context.lease.renew()
         for action in plan.actions.all():
             if action.kind in STOPPING and run_of(action) in runs:
                 expire(action, SPARED)
 
 
-def _have_undone(plan: Plan, why: str, acting: Acting) -> None:
+def _have_undone(plan: Plan, why: str, context: CycleContext) -> None:
     """`request_undo` for what this process has seen, if it did not stand still since."""
     with transaction.atomic():
-        acting.lease.renew()
+        context.lease.renew()
         request_undo(plan, why)
 
 
@@ -218,37 +234,25 @@ def request_undo(plan: Plan, why: str) -> None:
         plan.undo_reason = why
 
 
-def _issue(actions: Sequence[PlannedAction], acting: Acting) -> int:
-    kind = actions[0].kind
-    jobs = acting.observation.jobs_by_id
-    failpoint(f"act.{kind}.due")
-    with transaction.atomic():
-        acting.lease.renew()
-        claimed, now = [], clock.now()
-        for (attempts, value), some in _alike(actions, lambda a: (a.attempts, _value(a, acting.lines))):
-            claimed += move_actions(
-                some, ActionState.EXECUTING, attempts=attempts + 1, issued_at=now, value=value
-            )
-        victims.note(claimed)
-        keep_places(claimed, jobs)
-        if kind == ActionKind.SIGNAL:
-            checkpoints.ask(claimed, jobs)
-            begin_grace(claimed)
-    if not claimed:
-        return 0
-    failpoint(f"act.{kind}.claimed")
-    acting.lease.check()
-    outcomes = acting.adapter.apply([_command(action) for action in claimed], acting.lease.may_act)
-    failpoint(f"act.{kind}.applied")
-    with transaction.atomic(), recorded_together():
-        acting.lease.renew()
-        came = dict(zip(claimed, outcomes, strict=True))
-        for (after, outcome), some in _alike(claimed, lambda each: (_after(each, came[each]), came[each])):
-            detail = outcome.detail[:1000]
-            for action in move_actions(some, after, outcome=outcome.kind.value, detail=detail):
-                _settle(action, outcome)
-    failpoint(f"act.{kind}.settled")
-    return len(claimed)
+def _issue(actions: Sequence[PlannedAction], context: CycleContext) -> int:
+    kind = ActionKind(actions[0].kind)
+    return execute(context, kind, partial(_claim, actions, kind, context), _settle)
+
+
+def _claim(
+    actions: Sequence[PlannedAction], kind: ActionKind, context: CycleContext
+) -> list[tuple[PlannedAction, Action]]:
+    jobs, claimed, now = context.observation.jobs_by_id, [], clock.now()
+    for (attempts, value), some in _alike(actions, lambda a: (a.attempts, _value(a, context.lines))):
+        claimed += move_actions(
+            some, ActionState.EXECUTING, attempts=attempts + 1, issued_at=now, value=value
+        )
+    victims.note(claimed)
+    keep_places(claimed, jobs)
+    if kind == ActionKind.SIGNAL:
+        checkpoints.ask(claimed, jobs)
+        begin_grace(claimed)
+    return [(action, _command(action)) for action in claimed]
 
 
 def _alike(
@@ -307,7 +311,15 @@ def _after(action: PlannedAction, outcome: ActionOutcome) -> ActionState:
     return after
 
 
-def _settle(action: PlannedAction, outcome: ActionOutcome) -> None:
+def _settle(outcomes: Sequence[tuple[PlannedAction, ActionOutcome]]) -> None:
+    came = dict(outcomes)
+    for (after, outcome), some in _alike(list(came), lambda each: (_after(each, came[each]), came[each])):
+        detail = outcome.detail[:1000]
+        for action in move_actions(some, after, outcome=outcome.kind.value, detail=detail):
+            _tell_settled(action, outcome)
+
+
+def _tell_settled(action: PlannedAction, outcome: ActionOutcome) -> None:
     """Tell what came of an action, and what that means for its plan."""
     plan, after, taken_back = action.plan, ActionState(action.state), _was_taken_back(action, outcome)
     tell_action(action, f"action.{after.value}", reason=outcome.detail or plan.explain)
