@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 from console.cluster.models import Job
 from scheduler.forecast.facts import JobFacts
+from scheduler.model.resource_kinds import count_accelerators
 from scheduler.model.resources import total
 
 
@@ -42,7 +43,7 @@ def size_of(job: Sized) -> RequestSize:
 
 
 def _size(nodes: int, amounts: Mapping[str, int]) -> RequestSize:
-    return RequestSize(nodes, amounts.get("cpu", 0), amounts.get("gpu", 0), amounts.get("mem", 0))
+    return RequestSize(nodes, amounts.get("cpu", 0), count_accelerators(amounts), amounts.get("mem", 0))
 
 
 def facts_of(job: Job, size: RequestSize, command: str = "") -> JobFacts:

@@ -14,10 +14,11 @@ from console.notices.models import Notice
 from console.partitions.models import Partition
 from console.power.losses import lost_by_partition
 from console.power.models import PowerIncident, StandoutState
-from console.reports.immune import NOBODY, RESOURCES, WHY, immune_parts
+from console.reports.immune import NOBODY, WHY, immune_parts
 from console.starts.quality import StopScore, stop_scores
 from console.starts.selectors import last_said_of_all
 from console.steering.models import STOP_KINDS, ActionState, CycleMeter, Incident, Pause, Plan, PlannedAction
+from scheduler.model.resource_kinds import COUNTED
 
 BROKER_S = 1.0
 """How long the broker may take to answer."""
@@ -153,7 +154,7 @@ def _immune(clusters: Iterable[Cluster]) -> tuple[Counted, dict[tuple[str, ...],
             part = parts.get(name, NOBODY)
             why = part.why
             jobs |= {(cluster.name, name, each): why[each] for each in WHY}
-            shares |= {(cluster.name, name, each): part.shares.get(each, 0.0) for each in RESOURCES}
+            shares |= {(cluster.name, name, each): part.shares.get(each, 0.0) for each in COUNTED}
     return jobs, shares
 
 

@@ -16,7 +16,8 @@ from console.insights.answers import (
     ProjectUnevenness,
     StopRate,
 )
-from console.steering.work import COUNTED, hours
+from console.steering.work import hours
+from scheduler.model.resource_kinds import COUNTED
 
 ROWS: dict[str, type[Any]] = {
     "waits": LevelWaits,

@@ -30,7 +30,7 @@ from console.insights.counting import (
 from console.insights.models import PartitionDay, RoomOfDay, StopsOfDay, SummedUntil, UnevenOfDay
 from console.insights.waits import merged
 from console.steering.models import PlannedAction
-from console.steering.work import COUNTED
+from scheduler.model.resource_kinds import COUNTED
 
 SETTLED = timedelta(minutes=2)
 """So long after a look all that it led to is written down."""

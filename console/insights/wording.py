@@ -19,7 +19,8 @@ from console.insights.answers import (
 from console.insights.nearness import LEAST_FORECASTS, RUN_TIMES
 from console.insights.project_wording import number, project_words, projects, sum_of, unevenness
 from console.insights.selectors import LEAST_DAYS, LEAST_STARTS, per_job_hours
-from console.steering.work import COUNTED, LABELS, hours, work_words
+from console.steering.work import hours, work_words
+from scheduler.model.resource_kinds import COUNTED, LABELS
 
 MOST_GROUPS = 12
 """Bars stand beside one another for so many; a table has the rest."""

@@ -13,7 +13,7 @@ from console.core import clock
 from console.core.saying import percent
 from console.history.timeline import Timeline, read_days
 from console.overview.plots import PLAIN, Plot, Scale, css_of, plot
-from console.steering.work import LABELS
+from scheduler.model.resource_kinds import LABELS
 
 _Days = Mapping[str, Timeline]
 _KEPT: dict[int, tuple[tuple[datetime, tuple[str, ...]], _Days]] = {}

@@ -13,9 +13,9 @@ from console.cluster.models import Cluster, Job, Node
 from console.core.saying import amounts
 from console.overview.selectors import HELD_PHASES
 from console.power.models import Processor
-from console.reports.kinds import main_resource
 from console.starts.models import ExpectedStart
 from console.steering.models import KeptPlace
+from scheduler.model.resource_kinds import main_resource
 from scheduler.priority.order import natural
 
 

@@ -23,11 +23,11 @@ from console.reports.seen import Seen, level_field, see
 from console.steering.models import OPEN_STATES, STOP_KINDS, ActionState, Plan, PlannedAction
 from scheduler.model.jobs import Level
 from scheduler.model.policy import PartitionPolicy
+from scheduler.model.resource_kinds import DRAWN
 
 STALE_S = 30
 """An observation older than this is called old."""
 HELD_PHASES = (JobPhase.RUNNING, JobPhase.COMPLETING)
-SHOWN_RESOURCES = ("gpu", "npu", "cpu", "mem")
 MB_PER_GB = 1024
 
 
@@ -198,9 +198,7 @@ def capacities(nodes: Collection[SeenNode]) -> list[Capacity]:
             total[name] = total.get(name, 0) + amount * count
             used[name] = used.get(name, 0) + held * count
             away[name] = away.get(name, 0) + (0 if node.up else (amount - held) * count)
-    return [
-        Capacity(name, total[name], used[name], away[name]) for name in SHOWN_RESOURCES if total.get(name)
-    ]
+    return [Capacity(name, total[name], used[name], away[name]) for name in DRAWN if total.get(name)]
 
 
 def open_plans(cluster: Cluster) -> dict[int, Plan]:

@@ -22,6 +22,7 @@ from console.cluster.models import Cluster, Job, JobRun
 from console.core import clock
 from console.power.models import LossMark, RunLoss
 from console.power.selectors import BY_NODE, figures_by_device
+from scheduler.model.resource_kinds import by_worth
 
 DAYS = 30
 KEPT = timedelta(days=100)
@@ -73,7 +74,7 @@ def shares_of(held: Mapping[str, Mapping[str, int]], figures: _Figures) -> tuple
     """The resource that a run's processors were measured by, and its share of each node; None for a single processor,
     and where not all of its nodes are measured. GPUs count before all others."""
     resources = {name for part in held.values() for name, amount in part.items() if amount and name != "mem"}
-    for resource in sorted(resources, key=lambda name: (name != "gpu", name)):
+    for resource in sorted(resources, key=by_worth):
         nodes = {node: part[resource] for node, part in held.items() if part.get(resource)}
         known = {node: figures.get(node, {}).get(resource, {}) for node in nodes}
         if sum(nodes.values()) > 1 and all(known.values()):

@@ -255,10 +255,18 @@ def _submit(port: BenchmarkPort, rule: MeasuringRule, row: Measurement) -> bool:
     taken = Measurement.objects.filter(pk=row.pk, state=MeasurementState.ASKED)
     if not taken.update(state=MeasurementState.SUBMITTED, submitted_at=clock.now()):
         return False
-    gpus = 0 if rule.resource in BY_NODE else row.devices
+    amount = 0 if rule.resource in BY_NODE else row.devices
     try:
         job_id = port.submit(
-            Benchmark(MEASURE, row.partition, row.node, script_of(row), gpus=gpus, limit_s=rule.limit_s)
+            Benchmark(
+                MEASURE,
+                row.partition,
+                row.node,
+                script_of(row),
+                amount=amount,
+                resource=rule.resource,
+                limit_s=rule.limit_s,
+            )
         )
     except (BenchmarkRefusedError, NoBenchmarkError) as error:
         end(row, MeasurementState.FAILED, str(error))

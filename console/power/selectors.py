@@ -18,6 +18,7 @@ from console.power.units import units_of_job
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.nodes import Power, SnapshotNode
 from scheduler.model.observation import Observation
+from scheduler.model.resource_kinds import by_worth
 from scheduler.priority.order import natural
 
 BY_NODE = frozenset({"cpu"})
@@ -260,7 +261,7 @@ def set_of(cluster: Cluster, partition: str, held: Mapping[str, Mapping[str, int
     """The set of a job by what it holds on each node; None for one processor, and where not all are measured."""
     several = {resource: nodes for resource, nodes in _held_on(held).items() if len(nodes) > 1}
     figures = _figures(cluster) if several else {}
-    for resource in sorted(several, key=lambda name: (name != "gpu", name)):
+    for resource in sorted(several, key=by_worth):
         nodes = set(several[resource])
         known = [figures[node][resource] for node in nodes if resource in figures.get(node, {})]
         if len(known) == len(nodes):

@@ -10,11 +10,10 @@ from django.utils.translation import gettext_lazy
 
 from console.cluster.models import Cluster, Job, JobPhase
 from console.cluster.selectors import SeenNode, alike, seen_nodes
+from scheduler.model.resource_kinds import COUNTED
 from scheduler.model.resources import Amounts, add, total
 from scheduler.reconcile.immunity import Immunity
 
-RESOURCES = ("gpu", "cpu")
-"""Whose shares are told."""
 _SINCE = Coalesce("immune_since", "start")
 WHY: dict[str, Promise] = {
     Immunity.INTERACTIVE: gettext_lazy("interactive"),
@@ -90,7 +89,7 @@ class Immune:
 
 
 def _parts(amounts: Amounts, capacity: Mapping[str, int]) -> dict[str, float]:
-    return {name: amounts.get(name, 0) / capacity[name] for name in RESOURCES if capacity.get(name)}
+    return {name: amounts.get(name, 0) / capacity[name] for name in COUNTED if capacity.get(name)}
 
 
 NOBODY = Immune()

@@ -2,12 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from console.steering.work import COUNTED
-
-
-def main_resource(total: Mapping[str, int]) -> str:
-    """GPUs where there are any, else NPUs, else CPUs."""
-    return next((name for name in COUNTED if total.get(name)), "cpu")
+from scheduler.model.resource_kinds import main_resource
 
 
 def drawn_resource(total: Mapping[str, int], held: Iterable[Mapping[str, int]]) -> str:

@@ -31,7 +31,7 @@ from console.steering.models import (
     PlanKind,
     PlannedAction,
 )
-from console.steering.work import COUNTED
+from scheduler.model.resource_kinds import COUNTED
 from scheduler.priority.order import natural
 
 AIMED = (ActionState.PLANNED, ActionState.EXECUTING)

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from console.core.fields import WholeField
 from scheduler.model.jobs import Request
+from scheduler.model.resource_kinds import ACCELERATORS
 
 MB_PER_GB = 1024
 
@@ -32,8 +33,14 @@ class WhenForm(forms.Form):
 
     field_order = ("partition", "nodes", "cpu", "gpu", "mem_gb", "minutes")
 
-    def __init__(self, names: Iterable[str], data: QueryDict | None = None) -> None:
+    def __init__(
+        self, names: Iterable[str], data: QueryDict | None = None, accelerator: str = ACCELERATORS[0]
+    ) -> None:
+        """`accelerator`: the kind that the cluster has."""
         super().__init__(data)
+        self.accelerator = accelerator
+        if accelerator == "npu":
+            self.fields["gpu"].label = _("NPUs on each node")
         choices = [(name, name) for name in names]
         self.fields["partition"] = forms.ChoiceField(label=_("Partition"), choices=choices)
         self.order_fields(self.field_order)
@@ -42,7 +49,11 @@ class WhenForm(forms.Form):
     def request(self) -> Request:
         """Of a form that is valid."""
         sent = self.cleaned_data
-        each = {"cpu": sent["cpu"], "gpu": sent["gpu"] or 0, "mem": (sent["mem_gb"] or 0) * MB_PER_GB}
+        each = {
+            "cpu": sent["cpu"],
+            self.accelerator: sent["gpu"] or 0,
+            "mem": (sent["mem_gb"] or 0) * MB_PER_GB,
+        }
         return Request(
             nodes=sent["nodes"], per_node={name: amount for name, amount in each.items() if amount}
         )

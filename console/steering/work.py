@@ -6,11 +6,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from console.core import saying
+from scheduler.model.resource_kinds import COUNTED, LABELS
 
 SECONDS_PER_HOUR = 3600
-COUNTED = ("gpu", "npu", "cpu")
-"""What work is counted in, the dearest first."""
-LABELS = {"gpu": "GPU", "npu": "NPU", "cpu": "CPU"}
 
 Work = dict[str, float]
 """Seconds of work by resource: `{"gpu": 5040.0, "cpu": 20160.0}`."""

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """`script`: what the batch job runs. `gpus`: of those that it takes from the node, which it has to itself.
-    `limit_s`: its time limit; `wait_s`: it is given up when it has not begun by then."""
+    """`script`: what the batch job runs. `amount`: so much of the resource it takes from the node, which it has to
+    itself; 0 for CPUs. `limit_s`: its time limit; `wait_s`: it is given up when it has not begun by then."""
 
     name: str
     partition: str
     node: str
     script: str
-    gpus: int = 0
+    amount: int = 0
+    resource: str = "gpu"
     limit_s: int = 600
     wait_s: int = 60

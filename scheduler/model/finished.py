@@ -7,7 +7,8 @@ from dataclasses import dataclass
 class FinishedRun:
     """The last run of a job that is over. Text is hostile input. Times are epoch seconds, memory is in MB.
 
-    `nodes`, `cpus`, `gpus`, `memory_mb`: what was asked for, of all nodes together. `state`: Slurm's own word.
+    `nodes`, `cpus`, `gpus` (accelerators of whichever kind), `memory_mb`: what was asked for, of all nodes
+    together. `state`: Slurm's own word.
     `command`: program and script (`command_line.command_of`).
     """
 

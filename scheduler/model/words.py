@@ -5,17 +5,17 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TypeVar
 
+from scheduler.model.resource_kinds import ORDER
 from scheduler.model.resources import Amounts
 
 Item = TypeVar("Item")
 
 MB_PER_GB = 1024
-_ORDER = {"gpu": 0, "npu": 1, "cpu": 8, "mem": 9}
 
 
 def resource_order(name: str) -> int:
-    """Where a resource stands among others: GPUs first, memory last; a typed one with its plain one."""
-    return _ORDER.get(name.partition(":")[0], 5)
+    """Where a resource stands among others: accelerators first, memory last; a typed one with its plain one."""
+    return ORDER.get(name.partition(":")[0], 5)
 
 
 def amounts(amounts: Amounts) -> str:

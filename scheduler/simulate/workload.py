@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from scheduler.model.resource_kinds import ACCELERATORS, accelerator_of
 from scheduler.model.resources import Amounts
 from scheduler.priority.order import natural
 from scheduler.simulate.room import Packing
 from scheduler.simulate.trace import TraceRow
 
-RESOURCES = ("cpu", "gpu")
-"""What a trace tells of: its columns `cpus` and `gpus`."""
+RESOURCES = ("cpu", *ACCELERATORS)
+"""What a trace tells of: its column `cpus`; `gpus` are of the kind that the nodes have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +22,13 @@ class Machines:
 
     @property
     def main(self) -> str:
-        """GPUs where there are any, else the resource that was named first."""
-        return "gpu" if self.per_node.get("gpu") else next(iter(self.per_node))
+        """Accelerators where there are any, else the resource that was named first."""
+        return self.accelerator if self.per_node.get(self.accelerator) else next(iter(self.per_node))
+
+    @property
+    def accelerator(self) -> str:
+        """The kind that these nodes have; GPUs where they have none."""
+        return accelerator_of([self.per_node])
 
     def packing(self) -> Packing:
         """How amounts are packed: the main resource weighs most when leftovers are kept small."""
@@ -81,7 +87,7 @@ def fit(rows: Iterable[TraceRow], machines: Machines) -> Workload:
 
 def _shape(row: TraceRow, machines: Machines) -> tuple[int, dict[str, int]]:
     """How many nodes and what of each, rounded up; as few nodes as can be where the trace does not say."""
-    asked = {"cpu": row.cpus or 0, "gpu": row.gpus or 0}
+    asked = {"cpu": row.cpus or 0, machines.accelerator: row.gpus or 0}
     nodes = row.nodes or max([1, *(-(-asked[name] // has) for name, has in machines.per_node.items() if has)])
     return nodes, {name: -(-amount // nodes) for name, amount in asked.items() if amount}
 

@@ -41,7 +41,7 @@ def test_every_node_is_measured_once_never_more_than_allowed_at_a_time(site: Sit
         assert round_of(site) == [], "one at a time"
         finish(site)
     assert measured == ["n1", "n2", "n3", "n4"]
-    assert {each.gpus for each in site.bench.submitted} == {2}
+    assert {each.amount for each in site.bench.submitted} == {2}
     assert {each.name for each in site.bench.submitted} == {MEASURE}
 
 
@@ -138,7 +138,7 @@ def test_processors_of_a_node_are_measured_together_gpus_one_by_one(site: Site) 
     site.rule.resource = "cpu"
     site.rule.save()
     round_of(site)
-    assert site.bench.submitted[0].gpus == 0
+    assert site.bench.submitted[0].amount == 0
 
 
 def test_its_script_carries_the_sites_benchmark_and_a_token_of_its_own(site: Site) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from console.audit.exporting import BOM, safe_cell
-from console.steering.work import COUNTED, SECONDS_PER_HOUR
+from console.steering.work import SECONDS_PER_HOUR
+from scheduler.model.resource_kinds import COUNTED
 
 RANGE = ("value", "low", "high")
 WAITS = ("mean_s", "median_s", "p90_s")

@@ -9,6 +9,7 @@ from console.cluster.models import Cluster
 from console.cluster.selectors import seen_nodes
 from console.core import clock
 from console.history.models import PartitionMinute
+from scheduler.model.resource_kinds import accelerator_of
 from scheduler.simulate.workload import Machines
 
 
@@ -30,18 +31,19 @@ class PartitionNodes:
 def nodes_of(cluster: Cluster, partition: str, since: int, until: int) -> PartitionNodes | None:
     """The partition's nodes as equal ones; None where it has none. Two queries.
 
-    Of several kinds the one with most GPUs in all (or CPUs) counts, and so many of it as have them all together. Where
-    minutes of this time were recorded, no more count than were up in half of them.
+    Of several kinds the one with most accelerators in all (or CPUs) counts, and so many of it as have them all
+    together. Where minutes of this time were recorded, no more count than were up in half of them.
     """
     nodes = [node.total for node in seen_nodes(cluster) if partition in node.partitions]
-    kinds = Counter((total.get("cpu", 0), total.get("gpu", 0)) for total in nodes)
-    main = 1 if any(gpu for _, gpu in kinds) else 0
+    accelerator = accelerator_of(nodes)
+    kinds = Counter((total.get("cpu", 0), total.get(accelerator, 0)) for total in nodes)
+    main = 1 if any(amount for _, amount in kinds) else 0
     having = {kind: count for kind, count in kinds.items() if kind[main]}
     if not having:
         return None
     kind = max(having, key=lambda each: (each[main] * having[each], each))
     has = max(1, sum(each[main] * many for each, many in having.items()) // kind[main])
-    names = ("cpu", "gpu")
+    names = ("cpu", accelerator)
     up = _usually_up(cluster, partition, names[main], since, until)
     count = has if up is None else min(has, max(1, round(up / kind[main])))
     per_node = {name: amount for name, amount in zip(names, kind, strict=True) if amount}

@@ -94,7 +94,7 @@ def hindsight(
         "runs_meant": RUNS,
         "shift_s": SHIFT_S,
         "not_followed": list(not_followed(policy)),
-        "left_out": _left_out(as_it_was.left_out, past),
+        "left_out": _left_out(as_it_was.left_out, past, machines.accelerator),
         **groups([row for row in past.rows if row.id in ids], known, names, runs),
     }
 
@@ -171,12 +171,13 @@ def _shifted(row: TraceRow, number: int) -> TraceRow:
     return replace(row, submit=row.submit + round(part * SHIFT_S))
 
 
-def _left_out(left: Sequence[LeftOut], past: ReplayedJobs) -> dict[str, Any]:
+def _left_out(left: Sequence[LeftOut], past: ReplayedJobs, accelerator: str) -> dict[str, Any]:
     """Jobs that the partition could not run today, and those of which nothing is known to simulate."""
     rows = [each.row for each in left if each.row.id in past.counted]
     large = sorted((row for row in rows if row.cpus or row.gpus), key=_size, reverse=True)
     named = [
-        {"job": row.id, "nodes": row.nodes, "cpu": row.cpus, "gpu": row.gpus} for row in large[:MOST_NAMED]
+        {"job": row.id, "nodes": row.nodes, "cpu": row.cpus, accelerator: row.gpus}
+        for row in large[:MOST_NAMED]
     ]
     return {"too_large": len(large), "asks_nothing": len(rows) - len(large), "largest": named}
 

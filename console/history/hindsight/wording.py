@@ -9,7 +9,8 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from console.core import saying
 from console.core.resaying import resay
-from console.steering.work import COUNTED, work_short, work_words
+from console.steering.work import work_short, work_words
+from scheduler.model.resource_kinds import COUNTED
 
 Doc = Mapping[str, Any]
 LEAST_JOBS = 10
@@ -158,7 +159,7 @@ def _missing(doc: Doc) -> Iterable[str]:
     left = doc["left_out"]
     if left["too_large"]:
         largest = left["largest"][0]
-        wants = {name: largest[name] for name in ("gpu", "cpu") if largest[name]}
+        wants = {name: largest[name] for name in COUNTED if largest.get(name)}
         yield ngettext(
             "%(n)d job is left out because it is larger than the partition is today: %(job)s had %(nodes)s nodes with"
             " %(wants)s.",

@@ -12,7 +12,7 @@ from console.accounts.access import person, require_read
 from console.accounts.models import User
 from console.accounts.permissions import Permission
 from console.cluster.models import Cluster
-from console.cluster.selectors import shown_cluster
+from console.cluster.selectors import seen_nodes, shown_cluster
 from console.core import clock
 from console.core.htmx import render_page
 from console.core.saying import amounts
@@ -20,6 +20,7 @@ from console.partitions.selectors import visible_partitions
 from console.reports.when_form import WhenForm
 from console.starts.answering import MOST_OPEN, TooManyQuestionsError, ask
 from console.starts.models import ExpectedStart, StartQuestion
+from scheduler.model.resource_kinds import accelerator_of
 
 SHOWN_FOR = timedelta(hours=1)
 MOST_SHOWN = 10
@@ -40,7 +41,8 @@ def when(request: HttpRequest) -> HttpResponse:
     require_read(request, Permission.JOB_VIEW)
     cluster, asker = shown_cluster(), person(request)
     names = list(visible_partitions(asker).filter(cluster=cluster).values_list("name", flat=True))
-    form = WhenForm(names, request.POST if request.method == "POST" else None)
+    accelerator = accelerator_of(node.total for node in seen_nodes(cluster))
+    form = WhenForm(names, request.POST if request.method == "POST" else None, accelerator)
     if request.method == "POST" and form.is_valid() and _ask(form, cluster, asker):
         return redirect("when")
     asked = _asked(cluster, asker)

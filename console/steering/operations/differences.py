@@ -17,9 +17,10 @@ from console.core.saying import names
 from console.steering.models import Plan, PlanVersion
 from console.steering.operations.requests import ApprovalRequest, run_in
 from console.steering.ways import only_stops
-from console.steering.work import COUNTED, Work, add_work, work_of, work_short
+from console.steering.work import Work, add_work, work_of, work_short
 from scheduler.model.plan import How
 from scheduler.model.policy import Mode, PartitionPolicy
+from scheduler.model.resource_kinds import COUNTED
 
 Run = tuple[str, int, int]
 

@@ -22,6 +22,7 @@ from console.steering.models import (
     PlanState,
 )
 from console.steering.work import Work, work_of
+from scheduler.model import resource_kinds
 
 START = "submit to start"
 """Per partition: a histogram of seconds from a beneficiary's submission to its start, by the cluster's own clock."""
@@ -33,7 +34,6 @@ COUNTED = "counted"
 PHASES = ("observe", "verify", "decide", "record", "act")
 PHASE_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 START_BUCKETS = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0)
-RESOURCES = ("cpu", "gpu")
 
 Histogram = dict[str, Any]
 
@@ -166,7 +166,7 @@ def _stop(action: PlannedAction, acknowledged: datetime | None) -> MeteredStop |
 
 def _count_work(work: dict[str, dict[str, dict[str, float]]], stop: MeteredStop) -> None:
     sums = work.setdefault(stop.partition, {"lost": {}, "saved": {}})
-    for resource in RESOURCES:
+    for resource in resource_kinds.COUNTED:
         amount = stop.amounts.get(resource, 0)
         if amount:
             for name, seconds in (("lost", stop.ran_s - stop.kept_s), ("saved", stop.kept_s)):

@@ -33,7 +33,7 @@ class SlurmBenchmarks:
         """As `BenchmarkPort` says."""
         minutes = -(-benchmark.limit_s // _MINUTE)
         last = datetime.now(UTC) + timedelta(seconds=minutes * _MINUTE + benchmark.wait_s)
-        options = [f"--gres=gpu:{benchmark.gpus}"] if benchmark.gpus else []
+        options = [f"--gres={benchmark.resource}:{benchmark.amount}"] if benchmark.amount else []
         try:
             answer = self.runner.run_with(
                 benchmark.script, "sbatch", "--parsable", f"--job-name={benchmark.name}",

@@ -17,6 +17,7 @@ from scheduler.adapters.slurm.endings import STORAGE
 from scheduler.adapters.slurm.errors import SlurmUnavailableError, not_understood
 from scheduler.model.command_line import command_of
 from scheduler.model.finished import FinishedRun, FinishedRuns
+from scheduler.model.resource_kinds import count_accelerators
 
 FIELDS = (
     "JobID", "User", "Account", "Partition", "QOS", "Submit", "Start", "End", "ReqTRES", "TimelimitRaw", "State",
@@ -108,7 +109,7 @@ def _run(fields: list[str]) -> FinishedRun | None:
         end=ended,
         nodes=max(1, values.number(asked.get("node", "1"))),
         cpus=values.number(asked.get("cpu", "1")),
-        gpus=values.gres_of_tres(asked).get("gpu", 0),
+        gpus=count_accelerators(values.gres_of_tres(asked)),
         memory_mb=(values.memory(asked["mem"]) or 0) if "mem" in asked else 0,
         limit_s=int(limit) * _MINUTE if limit.isdecimal() and len(limit) < _LONGEST else None,
         state=(state.split() or [""])[0][:40],

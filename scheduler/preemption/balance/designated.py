@@ -7,6 +7,7 @@ from dataclasses import replace
 from scheduler.model.jobs import JobState, SnapshotJob
 from scheduler.model.nodes import SnapshotNode, figures
 from scheduler.model.policy import AppliesTo, Balance, Otherwise
+from scheduler.model.resource_kinds import by_worth
 from scheduler.model.snapshot import Snapshot
 
 USUAL_SHARE = 0.05
@@ -44,7 +45,7 @@ def _usual(snapshot: Snapshot) -> Balance | None:
     measured = {name for node in snapshot.nodes for name in node.power}
     if not measured:
         return None
-    resource = min(measured, key=lambda name: (name != "gpu", name))
+    resource = min(measured, key=by_worth)
     powers = sorted(_measured(snapshot.nodes, resource))
     distance = round(powers[len(powers) // 2] * USUAL_SHARE, 9)
     return Balance(resource, distance, Otherwise.NEAREST, applies_to=AppliesTo.ASKED)
