@@ -57,10 +57,8 @@ GLANCE_S, GLANCE_WITH_BELL_S, GLANCE_EMPTY_S = 2.0, 10.0, 15.0
 """Between two glances: without a bell, with one, and with one while there are no jobs at all."""
 KEPT_S = 5.0
 """The same while nodes are kept for somebody, or a begin time is put off again and again: both end by themselves."""
-CHANGED_S = 5.0
+CHANGED_S = 10.0
 """From one cycle to the next where something has moved, but nobody has come."""
-BUSY_S = 5.0
-"""So long after somebody came glances come every GIVEWAY_WATCH_S: where one comes, more come."""
 UNREACHABLE_S = 2.0
 TAKEN_S = 0.5
 """So long after somebody else's cycle was found under way it is tried again."""
@@ -252,8 +250,6 @@ class Pacer:
             wanted = UNREACHABLE_S
         elif self._rings(now):
             wanted = min(least, BELL_S)
-        elif row.came_at is not None and now - row.came_at < timedelta(seconds=BUSY_S):
-            wanted = least
         elif self._hears():
             wanted = GLANCE_WITH_BELL_S if row.waiting else GLANCE_EMPTY_S
         else:
@@ -324,8 +320,8 @@ class Pacer:
             row.bell_heard_at = now
         else:
             row.bell_missed_at = now
-        row.rung_at, row.came_at = None, now
-        return ["bell_heard_at", "bell_missed_at", "rung_at", "came_at"]
+        row.rung_at = None
+        return ["bell_heard_at", "bell_missed_at", "rung_at"]
 
     def _interval_s(self, report: Report) -> float:
         if self.cluster.is_simulated:

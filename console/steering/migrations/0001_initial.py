@@ -132,7 +132,6 @@ class Migration(migrations.Migration):
                 ("glance", models.JSONField(default=list)),
                 ("glanced_at", models.DateTimeField(null=True)),
                 ("moved_at", models.DateTimeField(null=True)),
-                ("came_at", models.DateTimeField(null=True)),
                 ("fault", models.TextField(blank=True)),
                 ("answer_s", models.JSONField(default=dict)),
                 ("rung", models.BigIntegerField(default=0)),

@@ -25,8 +25,6 @@ class CyclePace(models.Model):
     glance = models.JSONField(default=list)
     glanced_at = models.DateTimeField(null=True)
     moved_at = models.DateTimeField(null=True)
-    came_at = models.DateTimeField(null=True)
-    """When somebody had submitted something, as the counters tell."""
     fault = models.TextField(blank=True)
     """Why slurmctld's counters cannot be read; then the timer alone says when a cycle is due."""
     answer_s = models.JSONField(default=dict)
