@@ -6,18 +6,12 @@ from typing import Any, ClassVar
 from rest_framework import serializers
 
 from console.api.dataclasses import DataclassSerializer
-from scheduler.model.policy import AppliesTo, LevelRule, Otherwise, PartitionPolicy
+from scheduler.model.policy import SETTINGS, AppliesTo, LevelRule, Otherwise, PartitionPolicy
 from scheduler.model.task_types import ShrinkHow
 
 TOLD: Mapping[str, str] = {
-    "units": "Whether jobs that hold units may lose some of them instead of being stopped.",
-    "elastic": "Whether elastic jobs give up workers before anybody is stopped.",
-    "partial": "Whether others are stopped for a part of a request in units.",
-    "give_back": "How what is left over goes back.",
-    "patience_s": "Nobody is stopped for a job that is forecast to start by itself within so many seconds.",
-    "dispatch": "Whether nodes are kept for the first job that waits (managed).",
+    **{key: each.told for key, each in SETTINGS.items() if each.told},
     "balance": "Who gets nodes of equal compute power; null: only who asks, and nobody waits for it.",
-    "regrow_s": "How long a job is not restarted again to grow; 0: no limit.",
     "name": "The partition.",
     "quotas": "Level to running jobs per user.",
     "quota_amounts": "Level to what each user's running jobs may hold together, by resource; memory in MB.",
@@ -27,26 +21,9 @@ TOLD: Mapping[str, str] = {
     "user_overrides_until": "When the override of a user ends; the others do not end by themselves.",
     "task_overrides_until": "The same for patterns of job names.",
     "bands": "Lists of ranks, highest band first; null: every level is its own band.",
-    "not_requeueable": "What becomes of a running job that Slurm does not requeue.",
-    "cancel_notice_s": "With `cancel`: how long after it was first seen so it may be cancelled.",
     "cancel_if_not_requeueable": (
         "Older: true stands for `not_requeueable: cancel` without a notice. Never sent."
     ),
-    "no_requeue_users": "Users who may have jobs that are not requeued.",
-    "min_wait_s": "How long a job waits before others are stopped for it.",
-    "cool_down_s": "How long nobody is stopped for a job that was itself stopped.",
-    "max_stops_per_hour": "Stops within an hour; null: any number.",
-    "max_stops_per_user_hour": "The same of each user's jobs; null: any number.",
-    "rest_s": "How long a job that has come back from a stop runs before it may be stopped again.",
-    "max_stops_per_job_hour": "Stops of each single job within an hour; null: any number.",
-    "max_crashes_per_hour": (
-        "After so many ends within a minute of the start nobody is stopped for a job; null: however many."
-    ),
-    "protected_jobs": "Ids or names of jobs that are never stopped.",
-    "protected_users": "Users whose jobs are never stopped.",
-    "protected_accounts": "Accounts whose jobs are never stopped.",
-    "protected_qos": "QOS whose jobs are never stopped.",
-    "order": "Who is first in Slurm's line where plans are enforced: by level, or as Slurm would have it.",
 }
 
 

@@ -11,20 +11,10 @@ from console.core.fields import NamesField, NumberField, ReasonField, WholeField
 from console.core.moments import WithinTime
 from console.core.rows import Rows, rows_of
 from console.partitions.balance_form import BalanceForm, balance_initial
-from console.partitions.choices import (
-    ENFORCEMENTS,
-    KEYWORD_DENIED,
-    MODES,
-    NOT_REQUEUEABLE,
-    ORDERS,
-    OVER_QUOTA,
-    VICTIM_ORDERS,
-)
 from console.partitions.keyword_form import KeywordForm, keyword_initial
-from console.partitions.patterns import PatternsField
+from console.partitions.setting_fields import setting_fields
 from console.partitions.task_types_form import TYPES, TaskTypeForm, task_type_initial
-from console.partitions.units_form import UnitsForm
-from scheduler.model.policy import LineOrder, PartitionPolicy
+from scheduler.model.policy import SETTINGS, PartitionPolicy
 
 UNCONFIGURED = "unconfigured"
 LEVELS, USERS, TASKS = "levels", "users", "tasks"
@@ -33,14 +23,9 @@ FURTHER_QUOTAS = {"quota_amounts": "amounts", "quota_totals": "totals"}
 MOMENT = "%Y-%m-%dT%H:%M:%S"
 
 
-class PolicyForm(UnitsForm, BalanceForm):
+class PolicyForm(BalanceForm):
     """A policy without its rows. `based_on` is the revision that the person had read."""
 
-    mode = forms.ChoiceField(label=_("Who makes room for whom"), choices=MODES, widget=forms.RadioSelect)
-    enforcement = forms.ChoiceField(label=_("Enforcement"), choices=ENFORCEMENTS, widget=forms.RadioSelect)
-    over_quota = forms.ChoiceField(label=_("A job beyond its user's quota"), choices=OVER_QUOTA)
-    order = forms.ChoiceField(label=_("Slurm's line stands"), choices=ORDERS, required=False)
-    victim_order = forms.ChoiceField(label=_("Within a level, the first to go is"), choices=VICTIM_ORDERS)
     bands = forms.CharField(
         label=_("Bands"),
         required=False,
@@ -48,109 +33,6 @@ class PolicyForm(UnitsForm, BalanceForm):
         help_text=_(
             "One band per line, the highest first: P0, P1. Only jobs of a lower band make room; “unconfigured” stands "
             "for jobs without a level. Empty: every level is a band of its own."
-        ),
-    )
-    grace_s = WholeField(
-        label=_("Grace"),
-        unit=_("seconds"),
-        help_text=_("Between the checkpoint signal and the requeue."),
-    )
-    checkpoint_signal = forms.CharField(
-        label=_("Checkpoint signal"),
-        required=False,
-        max_length=10,
-        help_text=_("USR1, USR2, TERM, INT …: sent to the batch script first. Empty sends none."),
-    )
-    start_deadline_s = WholeField(
-        label=_("Start deadline"),
-        unit=_("seconds"),
-        help_text=_("If the job that room was made for does not run by then, the plan is undone."),
-    )
-    not_requeueable = forms.ChoiceField(
-        label=_("A running job that cannot be requeued"),
-        choices=NOT_REQUEUEABLE,
-        help_text=_("Interactive, submitted with --no-requeue, or changed by its user since."),
-    )
-    cancel_notice_s = WholeField(
-        label=_("Notice before it may be cancelled"),
-        unit=_("seconds"),
-        help_text=_(
-            "From the moment in which it is first seen so; its user is told. Only where it may be cancelled."
-        ),
-    )
-    exempt_s = WholeField(
-        label=_("Left alone at first"),
-        unit=_("seconds"),
-        help_text=_("A job that has run for less than this is never stopped."),
-    )
-    rest_s = WholeField(
-        label=_("Left alone after a stop"),
-        unit=_("seconds"),
-        help_text=_(
-            "A job that has come back is not stopped again until it has run for so long, or has saved its state since."
-        ),
-    )
-    min_wait_s = WholeField(
-        label=_("Wait before others are stopped"),
-        unit=_("seconds"),
-        help_text=_("A job must have waited this long before anybody is stopped for it. 0: no wait."),
-    )
-    cool_down_s = WholeField(
-        label=_("Cool-down after being stopped"),
-        unit=_("seconds"),
-        help_text=_(
-            "For this long after a job was stopped, nobody is stopped for it: two jobs do not take turns stopping "
-            "each other."
-        ),
-    )
-    max_preemptions_per_job = WholeField(
-        label=_("Most stops per job"),
-        unit=_("times"),
-        help_text=_("A job that has been stopped so often is left alone from then on."),
-    )
-    max_stops_per_hour = WholeField(
-        label=_("Most stops within an hour"),
-        unit=_("jobs"),
-        required=False,
-        help_text=_("In the whole partition. Empty: any number. 0: nobody is stopped."),
-    )
-    max_stops_per_user_hour = WholeField(
-        label=_("Most stops of one user within an hour"),
-        unit=_("jobs"),
-        required=False,
-        help_text=_("Of each user's jobs in this partition. Empty: any number."),
-    )
-    max_stops_per_job_hour = WholeField(
-        label=_("Most stops of one job within an hour"),
-        unit=_("times"),
-        required=False,
-        help_text=_("Empty: any number."),
-    )
-    max_crashes_per_hour = WholeField(
-        label=_("Most failed starts within an hour"),
-        unit=_("times"),
-        required=False,
-        help_text=_(
-            "A job that others were stopped for, and that ended badly within a minute of its start so often, has "
-            "nobody stopped for it until it has run well or is submitted anew. Empty: however often."
-        ),
-    )
-    protected_users = PatternsField(label=_("Users"), help_text=_("Their jobs are never stopped."))
-    protected_accounts = PatternsField(
-        label=_("Accounts"), help_text=_("Jobs under these Slurm accounts are never stopped.")
-    )
-    protected_qos = PatternsField(label=_("QOS"), help_text=_("Jobs with these QOS are never stopped."))
-    protected_jobs = PatternsField(
-        label=_("Jobs"), help_text=_("Job ids (4711) or job names (release_*) that are never stopped.")
-    )
-    keyword_denied = forms.ChoiceField(
-        label=_("A job with a keyword that is not its user's"), choices=KEYWORD_DENIED
-    )
-    no_requeue_users = PatternsField(
-        label=_("Who may use --no-requeue"),
-        help_text=_(
-            "User names or patterns (eval-*). Everybody else's submission with it is refused where the partition "
-            "enforces and the plugin is installed. Empty: nobody may."
         ),
     )
     admins = NamesField(
@@ -166,9 +48,8 @@ class PolicyForm(UnitsForm, BalanceForm):
     based_on = forms.IntegerField(widget=forms.HiddenInput, required=False)
     reason = ReasonField()
 
-    def clean_order(self) -> str:
-        """Scripts from before there was a choice do not say it."""
-        return self.cleaned_data["order"] or LineOrder.LEVELS.value
+
+PolicyForm.base_fields.update(setting_fields())
 
 
 class ActivateForm(forms.Form):
@@ -244,14 +125,6 @@ ROW_FORMS: dict[str, type[forms.Form]] = {
     TYPES: TaskTypeForm,
 }
 _ROWS = {prefix: rows_of(form) for prefix, form in ROW_FORMS.items()}
-_PLAIN = (
-    "mode", "enforcement", "over_quota", "victim_order", "exempt_s", "grace_s", "checkpoint_signal",
-    "start_deadline_s", "max_preemptions_per_job", "not_requeueable", "cancel_notice_s", "min_wait_s", "cool_down_s",
-    "max_stops_per_hour", "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts",
-    "protected_qos", "keyword_denied", "order", "no_requeue_users", "rest_s", "max_stops_per_job_hour",
-    "max_crashes_per_hour", "units", "elastic", "partial", "give_back", "regrow_s",
-    "patience_s", "dispatch",
-)  # fmt: skip
 
 
 def make_rows(**kwargs: Any) -> dict[str, Rows]:
@@ -264,7 +137,7 @@ def make_rows(**kwargs: Any) -> dict[str, Rows]:
 
 def policy_initial(policy: PartitionPolicy) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
     """A policy as the form and its rows show it."""
-    values: dict[str, Any] = {name: getattr(policy, name) for name in _PLAIN}
+    values: dict[str, Any] = {key: getattr(policy, key) for key in SETTINGS}
     values |= balance_initial(policy.balance)
     values["bands"] = "\n".join(
         ", ".join(UNCONFIGURED if rank is None else policy.level_name(rank) for rank in band)

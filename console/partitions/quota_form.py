@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from console.core.fields import ReasonField, WholeField
 from console.core.saying import set_in_type
-from console.partitions.choices import OVER_QUOTA
+from console.partitions.choices import choices_of
 from console.partitions.models import Partition, PolicyDraft
 from console.partitions.quotas import JOBS, QuotaKind, limits_of, resource_word, resources_of
 from console.partitions.selectors import decoded, policy_of
@@ -56,7 +56,7 @@ class QuotaForm(forms.Form):
     """The quotas of a policy. `based_on` is the revision, or the draft's version, that the person had read: ranks mean
     its levels."""
 
-    over_quota = forms.ChoiceField(label=_("A job beyond a quota"), choices=OVER_QUOTA)
+    over_quota = forms.ChoiceField(label=_("A job beyond a quota"), choices=choices_of("over_quota"))
     draft_name = forms.CharField(
         label=_("Name of the draft"),
         required=False,

@@ -4,27 +4,39 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.forms import Form
+from django.forms import BoundField, Form
 from django.utils.translation import gettext_lazy as _
 
 from console.core.rows import Rows
 from console.partitions.forms import LEVELS, TASKS, USERS
 from console.partitions.task_types_form import TYPES
-from scheduler.model.policy import PartitionPolicy
+from scheduler.model.policy import SETTINGS, PartitionPolicy
 
 ADMINS = "administrators"
 
 
 @dataclass(frozen=True, slots=True)
 class SectionKind:
-    """A section: its id on the page, what the form has of it, and the settings of a policy that it is about."""
+    """A section: its id on the page, what the form has of it, and what of a policy it is about besides the settings
+    that are declared to stand there."""
 
     key: str
     title: Any
-    settings: tuple[str, ...]
+    others: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
     """The fields of the form, where they are not called like the settings."""
+
+    @property
+    def declared(self) -> list[str]:
+        """The settings that stand here, in their order."""
+        found = [(each.place, key) for key, each in SETTINGS.items() if each.section == self.key]
+        return [key for _place, key in sorted(found)]
+
+    @property
+    def settings(self) -> list[str]:
+        """All keys of a policy that it is about."""
+        return [*self.declared, *self.others]
 
     @property
     def template(self) -> str:
@@ -41,37 +53,18 @@ class Section:
     differ: int
     entries: int
     unfolded: bool
+    columns: tuple[list[BoundField], list[BoundField]] = ([], [])
+    """The fields of the declared settings."""
 
 
-FIRST = SectionKind(
-    "first", _("The five settings"), ("mode", "enforcement", "levels", "exempt_s", "grace_s"), (LEVELS,)
-)
+FIRST = SectionKind("first", _("The five settings"), ("levels",), (LEVELS,))
 MORE = (
-    SectionKind("order", _("Order and bands"), ("order", "victim_order", "bands")),
+    SectionKind("order", _("Order and bands"), ("bands",)),
     SectionKind("overrides", _("Overrides"), ("user_overrides", "task_overrides"), (USERS, TASKS)),
-    SectionKind(
-        "stopping",
-        _("How a job is stopped"),
-        ("checkpoint_signal", "start_deadline_s", "not_requeueable", "cancel_notice_s"),
-    ),
-    SectionKind(
-        "limits",
-        _("Limits"),
-        (
-            "rest_s", "min_wait_s", "patience_s", "dispatch", "cool_down_s", "max_preemptions_per_job",
-            "max_stops_per_hour", "max_stops_per_user_hour", "max_stops_per_job_hour", "max_crashes_per_hour",
-        ),
-    ),
-    SectionKind(
-        "protection",
-        _("Protection"),
-        ("protected_users", "protected_accounts", "protected_qos", "protected_jobs"),
-    ),
-    SectionKind(
-        "units-and-elastic",
-        _("Units and elastic jobs"),
-        ("units", "partial", "give_back", "elastic", "regrow_s"),
-    ),
+    SectionKind("stopping", _("How a job is stopped")),
+    SectionKind("limits", _("Limits")),
+    SectionKind("protection", _("Protection")),
+    SectionKind("units-and-elastic", _("Units and elastic jobs")),
     SectionKind(
         "equal-power",
         _("Equal compute power"),
@@ -80,8 +73,8 @@ MORE = (
                 "balance_most_wait_s", "balance_swap_below_s"),
     ),
     SectionKind("task-types", _("Task types"), ("task_types",), (TYPES,)),
-    SectionKind("submission", _("Submission"), ("over_quota", "keyword_denied", "no_requeue_users")),
-    SectionKind(ADMINS, _("Administrators"), (), fields=("admins",)),
+    SectionKind("submission", _("Submission")),
+    SectionKind(ADMINS, _("Administrators"), fields=("admins",)),
 )  # fmt: skip
 
 
@@ -95,10 +88,16 @@ def sections_of(policy: PartitionPolicy, form: Form, rows: Mapping[str, Rows], p
             differ=sum(getattr(policy, name) != getattr(usual, name) for name in kind.settings),
             entries=sum(len(rows[prefix].forms) for prefix in kind.rows),
             unfolded=touched in kind.rows or _wrong(kind, form, rows),
+            columns=_columns([form[key] for key in kind.declared]),
         )
         for kind in MORE
         if kind.key != ADMINS or "admins" in form.fields
     ]
+
+
+def _columns(fields: list[BoundField]) -> tuple[list[BoundField], list[BoundField]]:
+    half = -(-len(fields) // 2)
+    return fields[:half], fields[half:]
 
 
 def _wrong(kind: SectionKind, form: Form, rows: Mapping[str, Rows]) -> bool:

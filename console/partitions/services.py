@@ -19,19 +19,18 @@ from console.partitions.selectors import missed_revisions, policy_in_force
 from scheduler.contracts.config import decode_policy, encode_policy
 from scheduler.contracts.errors import InputError
 from scheduler.model.kind import with_kind_limits
-from scheduler.model.policy import PartitionPolicy
+from scheduler.model.policy import SETTINGS, PartitionPolicy
+from scheduler.model.policy_setting import SettingKind
 
 LONGEST_S = 365 * 24 * 3600
 LONGEST_LEVEL = 40
 MOST_TIMES = 10**9
-SECONDS = (
-    "exempt_s", "grace_s", "start_deadline_s", "rest_s", "min_wait_s", "cool_down_s", "cancel_notice_s",
-    "regrow_s", "patience_s",
-)  # fmt: skip
-NUMBERS = (
-    "max_preemptions_per_job", "max_stops_per_hour", "max_stops_per_user_hour", "max_stops_per_job_hour",
-    "max_crashes_per_hour",
-)  # fmt: skip
+SECONDS = [key for key, each in SETTINGS.items() if each.kind is SettingKind.SECONDS]
+NUMBERS = [
+    key
+    for key, each in SETTINGS.items()
+    if each.kind in {SettingKind.TIMES, SettingKind.LIMIT, SettingKind.LIMIT_FROM_1}
+]
 RESOURCE = re.compile(r"[A-Za-z][\w:./-]{0,63}", re.ASCII)
 
 

@@ -39,7 +39,7 @@ SENTENCES = (
     "console.steering.sentences",
 )
 """Modules with sentences by their codes; a further one of an app is added here, and by the app to the registry."""
-TABLES = ("scheduler.model.reasons", "console.accounts.permissions", *SENTENCES)
+TABLES = ("scheduler.model.reasons", "scheduler.model.policy", "console.accounts.permissions", *SENTENCES)
 Found = tuple[str | tuple[str, str], str | None]
 """A message, singular and plural if it counts, and its context."""
 

@@ -1,7 +1,7 @@
 """A partition's policy as the priority file writes it (contract B, without `admins`), in and out."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields as dataclass_fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,46 +19,24 @@ from scheduler.contracts.fields import (
     name,
     number,
     plain,
-    positive,
     text,
     unique,
     whole,
 )
 from scheduler.contracts.policy_checks import check_bands, check_ends, check_levels, check_references
 from scheduler.contracts.rules import bands, decode_balance, encode_balance
+from scheduler.contracts.settings import reader_of
 from scheduler.contracts.task_types import decode_task_type, encode_task_type
-from scheduler.model.policy import (
-    Dispatch,
-    Enforcement,
-    GiveBack,
-    KeywordDenied,
-    LevelRule,
-    LineOrder,
-    Mode,
-    NotRequeueable,
-    OverQuota,
-    Partial,
-    PartitionPolicy,
-    VictimOrder,
-)
+from scheduler.model.policy import SETTINGS, LevelRule, NotRequeueable, PartitionPolicy
 from scheduler.model.task_types import TaskType
 
-POLICY_KEYS = (
-    "name", "mode", "enforcement", "levels", "quotas", "quota_amounts", "quota_totals", "over_quota", "user_overrides",
-    "task_overrides",
-    "bands", "victim_order", "exempt_s", "grace_s", "checkpoint_signal", "start_deadline_s",
-    "max_preemptions_per_job", "not_requeueable", "cancel_notice_s", "cancel_if_not_requeueable", "no_requeue_users",
-    "min_wait_s", "cool_down_s", "max_stops_per_hour",
-    "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts", "protected_qos",
-    "keyword_denied", "order", "user_overrides_until", "task_overrides_until", "rest_s", "max_stops_per_job_hour",
-    "max_crashes_per_hour", "units", "elastic", "partial", "give_back", "regrow_s",
-    "patience_s", "dispatch", "balance", "task_types",
-)  # fmt: skip
+OLDER = "cancel_if_not_requeueable"
+"""true stands for `not_requeueable: cancel` without a notice; never written."""
+POLICY_KEYS = (*(each.name for each in dataclass_fields(PartitionPolicy)), OLDER)
 QUOTAS = ("quotas", "quota_amounts", "quota_totals")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST = int(datetime(9998, 12, 31, tzinfo=UTC).timestamp())
-_SIGNALS = ("", "USR1", "USR2", "TERM", "INT", "HUP", "QUIT", "CONT", "URG", "WINCH", "XCPU")
 
 
 def decode_policy(obj: object, path: str = "$") -> PartitionPolicy:
@@ -68,41 +46,28 @@ def decode_policy(obj: object, path: str = "$") -> PartitionPolicy:
 
 def read_policy(fields: Fields) -> PartitionPolicy:
     """The policy among the fields of an object that may have others too."""
-    default = PartitionPolicy(name="")
+    said = {
+        key: fields.get(key, reader_of(each), each.default)
+        for key, each in SETTINGS.items()
+        if key not in ("not_requeueable", "cancel_notice_s")
+    }
     policy = PartitionPolicy(
         name=fields.need("name", name),
-        mode=fields.get("mode", choice(Mode), default.mode),
-        enforcement=fields.get("enforcement", choice(Enforcement), default.enforcement),
         levels=fields.get("levels", listing(_level), ()),
         quotas=fields.get("quotas", mapping(whole), {}),
         quota_amounts=fields.get("quota_amounts", mapping(amounts), {}),
         quota_totals=fields.get("quota_totals", mapping(amounts), {}),
-        over_quota=fields.get("over_quota", choice(OverQuota), default.over_quota),
         user_overrides=fields.get("user_overrides", _level_names, {}),
         task_overrides=fields.get("task_overrides", _level_names, {}),
         user_overrides_until=fields.get("user_overrides_until", _moments, {}),
         task_overrides_until=fields.get("task_overrides_until", _moments, {}),
         bands=fields.get("bands", maybe(bands), None),
-        victim_order=fields.get("victim_order", choice(VictimOrder), default.victim_order),
-        exempt_s=fields.get("exempt_s", whole, default.exempt_s),
-        grace_s=fields.get("grace_s", whole, default.grace_s),
-        checkpoint_signal=fields.get("checkpoint_signal", _signal, default.checkpoint_signal),
-        start_deadline_s=fields.get("start_deadline_s", whole, default.start_deadline_s),
-        max_preemptions_per_job=fields.get("max_preemptions_per_job", whole, default.max_preemptions_per_job),
         not_requeueable=_not_requeueable(fields),
         cancel_notice_s=fields.get("cancel_notice_s", whole, _notice_unless_said(fields)),
-        no_requeue_users=fields.get("no_requeue_users", different(name), ()),
-        min_wait_s=fields.get("min_wait_s", whole, default.min_wait_s),
-        cool_down_s=fields.get("cool_down_s", whole, default.cool_down_s),
-        max_stops_per_hour=fields.get("max_stops_per_hour", maybe(whole), None),
-        max_stops_per_user_hour=fields.get("max_stops_per_user_hour", maybe(whole), None),
-        keyword_denied=fields.get("keyword_denied", choice(KeywordDenied), default.keyword_denied),
-        order=fields.get("order", choice(LineOrder), default.order),
-        rest_s=fields.get("rest_s", whole, default.rest_s),
-        max_stops_per_job_hour=fields.get("max_stops_per_job_hour", maybe(whole), None),
-        max_crashes_per_hour=fields.get("max_crashes_per_hour", maybe(positive), None),
+        balance=fields.get("balance", maybe(decode_balance), None),
+        task_types=_task_types(fields),
+        **said,
     )
-    policy = _with_units(_with_protected(policy, fields), fields)
     _check(policy, fields)
     return policy
 
@@ -117,32 +82,6 @@ def _check(policy: PartitionPolicy, fields: Fields) -> None:
     check_bands(policy, fields.at("bands"))
 
 
-def _with_protected(policy: PartitionPolicy, fields: Fields) -> PartitionPolicy:
-    return replace(
-        policy,
-        protected_jobs=fields.get("protected_jobs", different(name), ()),
-        protected_users=fields.get("protected_users", different(name), ()),
-        protected_accounts=fields.get("protected_accounts", different(name), ()),
-        protected_qos=fields.get("protected_qos", different(name), ()),
-    )
-
-
-def _with_units(policy: PartitionPolicy, fields: Fields) -> PartitionPolicy:
-    """The policy with what the fields say about units, elastic jobs, patience, kept nodes and task types."""
-    return replace(
-        policy,
-        units=fields.get("units", flag, policy.units),
-        elastic=fields.get("elastic", flag, policy.elastic),
-        partial=fields.get("partial", choice(Partial), policy.partial),
-        give_back=fields.get("give_back", choice(GiveBack), policy.give_back),
-        regrow_s=fields.get("regrow_s", whole, policy.regrow_s),
-        patience_s=fields.get("patience_s", whole, policy.patience_s),
-        dispatch=fields.get("dispatch", choice(Dispatch), policy.dispatch),
-        balance=fields.get("balance", maybe(decode_balance), None),
-        task_types=_task_types(fields),
-    )
-
-
 def _task_types(fields: Fields) -> tuple[TaskType, ...]:
     """The rows in their order, each pattern once."""
     none: tuple[TaskType, ...] = ()
@@ -154,74 +93,27 @@ def _task_types(fields: Fields) -> tuple[TaskType, ...]:
 
 def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
     """The policy as the priority file has it, every key written out."""
-    return {**_encode_ranks(policy), **_encode_stops(policy), **_encode_methods(policy)}
-
-
-def _encode_ranks(policy: PartitionPolicy) -> dict[str, Any]:
-    """Who stands above whom, and how much each may hold."""
-    return {
-        "name": policy.name,
-        "mode": policy.mode.value,
-        "enforcement": policy.enforcement.value,
+    of_its_own = {
         "levels": [_encode_level(rule) for rule in policy.levels],
         "quotas": dict(policy.quotas),
         "quota_amounts": {level: dict(limits) for level, limits in policy.quota_amounts.items()},
         "quota_totals": {level: dict(limits) for level, limits in policy.quota_totals.items()},
-        "over_quota": policy.over_quota.value,
         "user_overrides": dict(policy.user_overrides),
         "task_overrides": dict(policy.task_overrides),
         "user_overrides_until": _encode_moments(policy.user_overrides_until),
         "task_overrides_until": _encode_moments(policy.task_overrides_until),
         "bands": None if policy.bands is None else [list(band) for band in policy.bands],
-    }
-
-
-def _encode_stops(policy: PartitionPolicy) -> dict[str, Any]:
-    """Whom a job may stop, how, and how often."""
-    return {
-        "victim_order": policy.victim_order.value,
-        "exempt_s": policy.exempt_s,
-        "rest_s": policy.rest_s,
-        "grace_s": policy.grace_s,
-        "checkpoint_signal": policy.checkpoint_signal,
-        "start_deadline_s": policy.start_deadline_s,
-        "max_preemptions_per_job": policy.max_preemptions_per_job,
-        "not_requeueable": policy.not_requeueable.value,
-        "cancel_notice_s": policy.cancel_notice_s,
-        "no_requeue_users": list(policy.no_requeue_users),
-        "min_wait_s": policy.min_wait_s,
-        "cool_down_s": policy.cool_down_s,
-        "max_stops_per_hour": policy.max_stops_per_hour,
-        "max_stops_per_user_hour": policy.max_stops_per_user_hour,
-        "max_stops_per_job_hour": policy.max_stops_per_job_hour,
-        "max_crashes_per_hour": policy.max_crashes_per_hour,
-        "protected_jobs": list(policy.protected_jobs),
-        "protected_users": list(policy.protected_users),
-        "protected_accounts": list(policy.protected_accounts),
-        "protected_qos": list(policy.protected_qos),
-    }
-
-
-def _encode_methods(policy: PartitionPolicy) -> dict[str, Any]:
-    """The order of the line, and the methods of planning."""
-    return {
-        "keyword_denied": policy.keyword_denied.value,
-        "order": policy.order.value,
-        "units": policy.units,
-        "elastic": policy.elastic,
-        "partial": policy.partial.value,
-        "give_back": policy.give_back.value,
-        "regrow_s": policy.regrow_s,
-        "patience_s": policy.patience_s,
-        "dispatch": policy.dispatch.value,
         "balance": policy.balance and encode_balance(policy.balance),
         "task_types": [encode_task_type(row) for row in policy.task_types],
     }
+    told = {key: each.encoded(getattr(policy, key)) for key, each in SETTINGS.items()}
+    every = {"name": policy.name, **told, **of_its_own}
+    return {each.name: every[each.name] for each in dataclass_fields(PartitionPolicy)}
 
 
 def _as_before(fields: Fields) -> bool:
     """Whether the older key says that a job that is not requeued is cancelled; of a notice it knows nothing."""
-    return fields.get("cancel_if_not_requeueable", flag, False)
+    return fields.get(OLDER, flag, False)
 
 
 def _notice_unless_said(fields: Fields) -> int:
@@ -234,9 +126,8 @@ def _not_requeueable(fields: Fields) -> NotRequeueable:
     if not _as_before(fields):
         return said or NotRequeueable.REQUEUE
     if said not in (None, NotRequeueable.CANCEL):
-        older = "cancel_if_not_requeueable"
         raise InputError(
-            fields.at("not_requeueable"), f"{quoted(said.value)}, but {older} is true; leave that key out"
+            fields.at("not_requeueable"), f"{quoted(said.value)}, but {OLDER} is true; leave that key out"
         )
     return NotRequeueable.CANCEL
 
@@ -265,14 +156,6 @@ def _encode_level(rule: LevelRule) -> dict[str, Any]:
     if rule.keyword_users is not None:
         result["keyword_users"] = list(rule.keyword_users)
     return result
-
-
-def _signal(value: object, path: str) -> str:
-    word = text(value, path)
-    if word not in _SIGNALS:
-        known = ", ".join(_SIGNALS[1:])
-        raise InputError(path, f'{quoted(word)} is not one of {known} ("" sends none)')
-    return word
 
 
 _level_names: Reader[dict[str, str]] = mapping(name)

@@ -1,6 +1,5 @@
 """The `partition` of a snapshot: the rules that the planner needs (contract A)."""
 
-from enum import StrEnum
 from typing import Any, TypeVar
 
 from scheduler.contracts.errors import InputError, join, quoted
@@ -12,63 +11,37 @@ from scheduler.contracts.fields import (
     choice,
     different,
     entries,
-    flag,
     level,
     listing,
     mapping,
     maybe,
     name,
     number,
-    positive,
     text,
     whole,
 )
+from scheduler.contracts.settings import reader_of
 from scheduler.model.jobs import Level
-from scheduler.model.policy import (
-    AppliesTo,
-    Balance,
-    Dispatch,
-    GiveBack,
-    Mode,
-    Otherwise,
-    OverQuota,
-    Partial,
-    VictimOrder,
-)
+from scheduler.model.policy import SETTINGS, AppliesTo, Balance, Mode, Otherwise, OverQuota, VictimOrder
 from scheduler.model.sentence import say
 from scheduler.model.snapshot import PartitionRules
 
 T = TypeVar("T")
 Bands = tuple[tuple[Level, ...], ...]
 
-_LIMITS: dict[str, int | None] = {
-    "min_wait_s": 0,
-    "cool_down_s": 0,
-    "stopped": 0,
-    "max_stops_per_hour": None,
-    "max_stops_per_user_hour": None,
-    "patience_s": 0,
-    "rest_s": 0,
-    "max_stops_per_job_hour": None,
-    "max_crashes_per_hour": None,
-}
-"""Optional numbers, each with what it is when left out."""
-_WORDS: dict[str, StrEnum] = {
-    "partial": Partial.SPARE,
-    "give_back": GiveBack.UNITS,
-    "dispatch": Dispatch.SLURM,
-}
+_SETTINGS = {key: each for key, each in SETTINGS.items() if each.is_in_snapshot}
 _QUOTAS = ("quotas", "quota_amounts", "quota_totals")
 _BALANCE = ("resource", "max_distance", "else", "swap_below_s", "applies_to", "most_wait_s")
 _KEYS = (
     "name", "mode", "victim_order", "bands", "exempt_s", *_QUOTAS, "over_quota", "level_names",
-    *_LIMITS, "paused", "stopped_by_user", "units", "elastic", *_WORDS, "balance",
+    "stopped", "paused", "stopped_by_user", *_SETTINGS, "balance",
 )  # fmt: skip
 
 
 def decode_rules(value: object, path: str) -> PartitionRules:
     """The rules of a snapshot's partition. What belongs to later versions may only have its default."""
     fields = Fields(value, path, _KEYS)
+    settings = {key: fields.get(key, reader_of(each), each.left_out) for key, each in _SETTINGS.items()}
     return PartitionRules(
         name=fields.need("name", name),
         mode=fields.need("mode", choice(Mode)),
@@ -81,22 +54,10 @@ def decode_rules(value: object, path: str) -> PartitionRules:
         over_quota=fields.get("over_quota", choice(OverQuota), OverQuota.LOWEST),
         level_names=fields.get("level_names", different(name), ()),
         paused=fields.get("paused", text, ""),
-        stopped_by_user=fields.get("stopped_by_user", mapping(whole), {}),
-        min_wait_s=fields.get("min_wait_s", whole, 0),
-        cool_down_s=fields.get("cool_down_s", whole, 0),
         stopped=fields.get("stopped", whole, 0),
-        max_stops_per_hour=fields.get("max_stops_per_hour", maybe(whole), None),
-        max_stops_per_user_hour=fields.get("max_stops_per_user_hour", maybe(whole), None),
-        units=fields.get("units", flag, True),
-        elastic=fields.get("elastic", flag, True),
-        partial=fields.get("partial", choice(Partial), Partial.SPARE),
-        give_back=fields.get("give_back", choice(GiveBack), GiveBack.UNITS),
-        dispatch=fields.get("dispatch", choice(Dispatch), Dispatch.SLURM),
-        patience_s=fields.get("patience_s", whole, 0),
+        stopped_by_user=fields.get("stopped_by_user", mapping(whole), {}),
         balance=fields.get("balance", maybe(decode_balance), None),
-        rest_s=fields.get("rest_s", whole, 0),
-        max_stops_per_job_hour=fields.get("max_stops_per_job_hour", maybe(whole), None),
-        max_crashes_per_hour=fields.get("max_crashes_per_hour", maybe(positive), None),
+        **settings,
     )
 
 
@@ -120,23 +81,12 @@ def encode_rules(rules: PartitionRules) -> dict[str, Any]:
         result["paused"] = rules.paused
     if rules.stopped_by_user:
         result["stopped_by_user"] = dict(sorted(rules.stopped_by_user.items()))
-    result |= _encode_methods(rules)
-    numbers = {key: getattr(rules, key) for key in _LIMITS}
-    return result | {key: value for key, value in numbers.items() if value != _LIMITS[key]}
-
-
-def _encode_methods(rules: PartitionRules) -> dict[str, Any]:
-    """What is switched on beside stopping whole jobs."""
-    result: dict[str, Any] = {key: False for key in ("units", "elastic") if not getattr(rules, key)}
-    if rules.partial is not Partial.SPARE:
-        result["partial"] = rules.partial.value
-    if rules.give_back is not GiveBack.UNITS:
-        result["give_back"] = rules.give_back.value
-    if rules.dispatch is not Dispatch.SLURM:
-        result["dispatch"] = rules.dispatch.value
     if rules.balance is not None:
         result["balance"] = encode_balance(rules.balance)
-    return result
+    if rules.stopped:
+        result["stopped"] = rules.stopped
+    told = {key: (each, getattr(rules, key)) for key, each in _SETTINGS.items()}
+    return result | {key: each.encoded(said) for key, (each, said) in told.items() if said != each.left_out}
 
 
 def decode_balance(value: object, path: str) -> Balance:

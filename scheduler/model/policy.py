@@ -4,8 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from scheduler.model.policy_setting import PolicySetting, SettingKind, setting, settings_of
 from scheduler.model.resources import Amounts
 from scheduler.model.task_types import TaskType
+
+SECONDS, TIMES, LIMIT, LIMIT_FROM_1 = (
+    SettingKind.SECONDS, SettingKind.TIMES, SettingKind.LIMIT, SettingKind.LIMIT_FROM_1,
+)  # fmt: skip
+CHOICE, SWITCH, PATTERNS, SIGNAL = (
+    SettingKind.CHOICE, SettingKind.SWITCH, SettingKind.PATTERNS, SettingKind.SIGNAL,
+)  # fmt: skip
 
 
 class Mode(StrEnum):
@@ -189,70 +197,219 @@ class ProjectFacts:
 class PartitionPolicy:
     """All rules of one partition. `bands` are lists of level indexes, highest band first (spec 2.3).
 
-    Limits: `exempt_s`: how long a job runs before it may be stopped. `rest_s`: how long one runs that has come back
-    from a stop. `min_wait_s`: how long a job waits before others are stopped for it. `cool_down_s`: how long after it
-    was stopped nobody is stopped for a job. `max_stops_per_hour`, `max_stops_per_user_hour`,
-    `max_stops_per_job_hour`: stops within an hour, in all, of one user's jobs and of one job. `max_crashes_per_hour`:
-    a job that others were stopped for and that ended badly at once so often within an hour has nobody stopped for it
-    (None: any number). `protected_…`: shell-style patterns of what is never stopped; of jobs, their ids or names.
-    `no_requeue_users`: shell-style patterns of the users who may have jobs that are not requeued; empty = nobody.
-    `units`, `elastic`, `partial`, `give_back`: as in the planner's rules (contract A). `regrow_s`: for so long after
-    a restart by which it shrank or grew, a job is not restarted to grow again. `patience_s`: nobody is stopped for a
-    job that is predicted to start by itself within so long (spec 3.1); once, and not beyond it. `dispatch`: whether
-    nodes are kept for the first job that waits. `balance`: who gets nodes of equal compute power. `task_types`: what
-    kinds of tasks need where their requests leave it out; the first that fits a job's name counts.
-    What a partition made by hand begins with is in `scheduler/model/kind.py`.
-
     Quotas by level: `quotas`: how many jobs each user may have running; `quota_amounts`: what those may hold together;
-    `quota_totals`: what all running jobs of the level may hold together.
-
-    `…_overrides_until`: for some of the overrides, the second from which on they count no more.
+    `quota_totals`: what all running jobs of the level may hold together. `…_overrides_until`: for some of the
+    overrides, the second from which on they count no more. `balance`: who gets nodes of equal compute power.
+    `task_types`: what kinds of tasks need where their requests leave it out; the first that fits a job's name counts.
+    What the others mean is said where they are declared, and in docs/priority-file.md. What a partition made by hand
+    begins with is in `scheduler/model/kind.py`. The order is that of the priority file.
     """
 
+    # fmt: off
     name: str
-    mode: Mode = Mode.USER_THEN_TASK
-    enforcement: Enforcement = Enforcement.SHADOW
+    mode: Mode = setting(Mode.USER_THEN_TASK, CHOICE, "first", 1, "Who makes room for whom",
+        about="mode",
+        words={
+            Mode.USER: "User: only jobs of lower users make room",
+            Mode.USER_THEN_TASK: "User, then task: then also lower tasks of equal users",
+            Mode.TASK: "Task: only jobs of lower task level make room",
+            Mode.TASK_THEN_USER: "Task, then user: then also equal tasks of lower users",
+        },
+    )
+    enforcement: Enforcement = setting(Enforcement.SHADOW, CHOICE, "first", 2, "Enforcement",
+        words={
+            Enforcement.SHADOW: "Shadow: plans are made, shown and recorded; nothing is touched",
+            Enforcement.APPROVE: "Approve: a plan waits until an administrator accepts it",
+            Enforcement.ENFORCE: "Enforce: plans are carried out at once; running jobs are stopped",
+        },
+    )
     levels: tuple[LevelRule, ...] = ()
     quotas: Mapping[str, int] = field(default_factory=dict)
     quota_amounts: Mapping[str, Amounts] = field(default_factory=dict)
     quota_totals: Mapping[str, Amounts] = field(default_factory=dict)
-    over_quota: OverQuota = OverQuota.LOWEST
+    over_quota: OverQuota = setting(OverQuota.LOWEST, CHOICE, "submission", 1, "A job beyond its user's quota",
+        words={
+            OverQuota.LOWEST: "counts as unconfigured: free room only, first to make room",
+            OverQuota.HOLD: "is held until its user is under quota again",
+            OverQuota.REJECT: "is refused at submission where the plugin is installed, else held",
+        },
+    )
     user_overrides: Mapping[str, str] = field(default_factory=dict)
     task_overrides: Mapping[str, str] = field(default_factory=dict)
     user_overrides_until: Mapping[str, int] = field(default_factory=dict)
     task_overrides_until: Mapping[str, int] = field(default_factory=dict)
     bands: tuple[tuple[int | None, ...], ...] | None = None
-    victim_order: VictimOrder = VictimOrder.SHORTEST_RUNTIME
-    exempt_s: int = 0
-    grace_s: int = 30
-    checkpoint_signal: str = "USR1"
-    start_deadline_s: int = 120
-    max_preemptions_per_job: int = 3
-    not_requeueable: NotRequeueable = NotRequeueable.REQUEUE
-    cancel_notice_s: int = 600
-    no_requeue_users: tuple[str, ...] = ()
-    min_wait_s: int = 0
-    cool_down_s: int = 300
-    max_stops_per_hour: int | None = None
-    max_stops_per_user_hour: int | None = None
-    protected_jobs: tuple[str, ...] = ()
-    protected_users: tuple[str, ...] = ()
-    protected_accounts: tuple[str, ...] = ()
-    protected_qos: tuple[str, ...] = ()
-    keyword_denied: KeywordDenied = KeywordDenied.DEMOTE
-    order: LineOrder = LineOrder.LEVELS
-    rest_s: int = 0
-    max_stops_per_job_hour: int | None = None
-    max_crashes_per_hour: int | None = None
-    units: bool = True
-    elastic: bool = True
-    partial: Partial = Partial.TAKE
-    give_back: GiveBack = GiveBack.UNITS
-    regrow_s: int = 0
-    patience_s: int = 0
-    dispatch: Dispatch = Dispatch.SLURM
+    victim_order: VictimOrder = setting(VictimOrder.SHORTEST_RUNTIME, CHOICE, "order", 2,
+        "Within a level, the first to go is",
+        about="first to go within a level",
+        words={
+            VictimOrder.SHORTEST_RUNTIME: "the one that has run for the shortest time",
+            VictimOrder.LEAST_LOST_WORK: "the one that loses the least work (time × share of the scarcest resource)",
+        },
+    )
+    exempt_s: int = setting(0, SECONDS, "first", 3, "Left alone at first",
+        help="A job that has run for less than this is never stopped.",
+    )
+    rest_s: int = setting(0, SECONDS, "limits", 1, "Left alone after a stop",
+        left_out=0,
+        help="A job that has come back is not stopped again until it has run for so long, or has saved its state "
+        "since.",
+        told="How long a job that has come back from a stop runs before it may be stopped again.",
+    )
+    grace_s: int = setting(30, SECONDS, "first", 4, "Grace",
+        help="Between the checkpoint signal and the requeue.",
+    )
+    checkpoint_signal: str = setting("USR1", SIGNAL, "stopping", 1, "Checkpoint signal",
+        help="USR1, USR2, TERM, INT …: sent to the batch script first. Empty sends none.",
+    )
+    start_deadline_s: int = setting(120, SECONDS, "stopping", 2, "Start deadline",
+        help="If the job that room was made for does not run by then, the plan is undone.",
+    )
+    max_preemptions_per_job: int = setting(3, TIMES, "limits", 6, "Most stops per job",
+        unit="times",
+        help="A job that has been stopped so often is left alone from then on.",
+    )
+    not_requeueable: NotRequeueable = setting(NotRequeueable.REQUEUE, CHOICE, "stopping", 3,
+        "A running job that cannot be requeued",
+        help="Interactive, submitted with --no-requeue, or changed by its user since.",
+        told="What becomes of a running job that Slurm does not requeue.",
+        words={
+            NotRequeueable.LEAVE: "is left alone",
+            NotRequeueable.REQUEUE: "is made requeueable again if it was submitted so, else left alone",
+            NotRequeueable.CANCEL: "may be cancelled after a notice (its work is lost)",
+        },
+    )
+    cancel_notice_s: int = setting(600, SECONDS, "stopping", 4, "Notice before it may be cancelled",
+        help="From the moment in which it is first seen so; its user is told. Only where it may be cancelled.",
+        told="With `cancel`: how long after it was first seen so it may be cancelled.",
+    )
+    no_requeue_users: tuple[str, ...] = setting((), PATTERNS, "submission", 3, "Who may use --no-requeue",
+        help="User names or patterns (eval-*). Everybody else's submission with it is refused where the "
+        "partition enforces and the plugin is installed. Empty: nobody may.",
+        told="Users who may have jobs that are not requeued.",
+    )
+    min_wait_s: int = setting(0, SECONDS, "limits", 2, "Wait before others are stopped",
+        left_out=0,
+        help="A job must have waited this long before anybody is stopped for it. 0: no wait.",
+        told="How long a job waits before others are stopped for it.",
+    )
+    cool_down_s: int = setting(300, SECONDS, "limits", 5, "Cool-down after being stopped",
+        left_out=0,
+        help="For this long after a job was stopped, nobody is stopped for it: two jobs do not take turns "
+        "stopping each other.",
+        told="How long nobody is stopped for a job that was itself stopped.",
+    )
+    max_stops_per_hour: int | None = setting(None, LIMIT, "limits", 7, "Most stops within an hour",
+        unit="jobs", left_out=None,
+        help="In the whole partition. Empty: any number. 0: nobody is stopped.",
+        told="Stops within an hour; null: any number.",
+    )
+    max_stops_per_user_hour: int | None = setting(None, LIMIT, "limits", 8, "Most stops of one user within an hour",
+        unit="jobs", left_out=None,
+        help="Of each user's jobs in this partition. Empty: any number.",
+        told="The same of each user's jobs; null: any number.",
+    )
+    max_stops_per_job_hour: int | None = setting(None, LIMIT, "limits", 9, "Most stops of one job within an hour",
+        unit="times", left_out=None,
+        help="Empty: any number.",
+        told="Stops of each single job within an hour; null: any number.",
+    )
+    max_crashes_per_hour: int | None = setting(None, LIMIT_FROM_1, "limits", 10, "Most failed starts within an hour",
+        unit="times", left_out=None,
+        help="A job that others were stopped for, and that ended badly within a minute of its start so often, "
+        "has nobody stopped for it until it has run well or is submitted anew. Empty: however often.",
+        told="After so many ends within a minute of the start nobody is stopped for a job; null: however many.",
+    )
+    protected_jobs: tuple[str, ...] = setting((), PATTERNS, "protection", 4, "Jobs",
+        about="protected jobs",
+        help="Job ids (4711) or job names (release_*) that are never stopped.",
+        told="Ids or names of jobs that are never stopped.",
+    )
+    protected_users: tuple[str, ...] = setting((), PATTERNS, "protection", 1, "Users",
+        about="protected users",
+        help="Their jobs are never stopped.",
+        told="Users whose jobs are never stopped.",
+    )
+    protected_accounts: tuple[str, ...] = setting((), PATTERNS, "protection", 2, "Accounts",
+        about="protected accounts",
+        help="Jobs under these Slurm accounts are never stopped.",
+        told="Accounts whose jobs are never stopped.",
+    )
+    protected_qos: tuple[str, ...] = setting((), PATTERNS, "protection", 3, "QOS",
+        about="protected QOS",
+        help="Jobs with these QOS are never stopped.",
+        told="QOS whose jobs are never stopped.",
+    )
+    keyword_denied: KeywordDenied = setting(KeywordDenied.DEMOTE, CHOICE, "submission", 2,
+        "A job with a keyword that is not its user's",
+        words={
+            KeywordDenied.DEMOTE: "is accepted; the keyword counts for nothing",
+            KeywordDenied.REFUSE: "is refused at submission where the plugin is installed, else accepted",
+        },
+    )
+    order: LineOrder = setting(LineOrder.LEVELS, CHOICE, "order", 1, "Slurm's line stands",
+        about="order of Slurm's line",
+        told="Who is first in Slurm's line where plans are enforced: by level, or as Slurm would have it.",
+        words={
+            LineOrder.LEVELS: "higher levels first, inside a level by Slurm's own priority (where plans are enforced)",
+            LineOrder.SLURM: "by Slurm's own priority, whatever the level",
+        },
+    )
+    units: bool = setting(True, SWITCH, "units-and-elastic", 1,
+        "A job that holds units, such as the tasks of an array",
+        about="single units may be given up", left_out=True,
+        told="Whether jobs that hold units may lose some of them instead of being stopped.",
+        words={
+            True: "gives up single units",
+            False: "is stopped whole",
+        },
+    )
+    elastic: bool = setting(True, SWITCH, "units-and-elastic", 4, "A job that says it is elastic",
+        about="elastic jobs give up workers", left_out=True,
+        told="Whether elastic jobs give up workers before anybody is stopped.",
+        words={
+            True: "gives up workers before anybody is stopped",
+            False: "is treated like any other job",
+        },
+    )
+    partial: Partial = setting(Partial.TAKE, CHOICE, "units-and-elastic", 2,
+        "A request in units that does not fit whole",
+        left_out=Partial.SPARE,
+        told="Whether others are stopped for a part of a request in units.",
+        words={
+            Partial.SPARE: "gets only free room; nobody is stopped for a part of it",
+            Partial.TAKE: "gets as many units as can be had; others are stopped for them",
+        },
+    )
+    give_back: GiveBack = setting(GiveBack.UNITS, CHOICE, "units-and-elastic", 3, "What is left over goes back to",
+        left_out=GiveBack.UNITS,
+        told="How what is left over goes back.",
+        words={
+            GiveBack.UNITS: "the highest first, each as many units as fit",
+            GiveBack.WHOLE: "first those who can keep all they had, then units",
+        },
+    )
+    regrow_s: int = setting(0, SECONDS, "units-and-elastic", 5, "Between two restarts to grow",
+        help="A job that grows only by a restart is not restarted again sooner. 0: no limit.",
+        told="How long a job is not restarted again to grow; 0: no limit.",
+    )
+    patience_s: int = setting(0, SECONDS, "limits", 3, "Patience",
+        left_out=0,
+        help="Nobody is stopped for a job that is forecast to start by itself within this time. If it has not "
+        "started by then, others may be stopped for it. 0: no patience.",
+        told="Nobody is stopped for a job that is forecast to start by itself within so many seconds.",
+    )
+    dispatch: Dispatch = setting(Dispatch.SLURM, CHOICE, "limits", 4, "A job that waits for room",
+        left_out=Dispatch.SLURM,
+        told="Whether nodes are kept for the first job that waits (managed).",
+        words={
+            Dispatch.SLURM: "starts wherever Slurm finds room for it",
+            Dispatch.MANAGED: "has the earliest nodes kept for it, if it is the first (where plans are enforced)",
+        },
+    )
     balance: Balance | None = None
     task_types: tuple[TaskType, ...] = ()
+    # fmt: on
 
     def at(self, now: int) -> "PartitionPolicy":
         """The policy without the overrides that have ended by `now`."""
@@ -281,3 +438,14 @@ class PartitionPolicy:
 
 def _still(overrides: Mapping[str, str], until: Mapping[str, int], now: int) -> Mapping[str, str]:
     return {name: level for name, level in overrides.items() if name not in until or now < until[name]}
+
+
+SETTINGS: Mapping[str, PolicySetting] = settings_of(PartitionPolicy)
+"""By key."""
+SENTENCES: Mapping[str, str] = {
+    f"{key}: {text}": text
+    for key, each in SETTINGS.items()
+    for text in (each.title, each.about, each.help, *each.words.values())
+    if text
+}
+"""What people read of them, for the catalogues of messages."""

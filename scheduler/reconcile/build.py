@@ -9,7 +9,7 @@ from scheduler.model.jobs import JobState, ObservedJob, RunKey, SnapshotJob
 from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import Observation, ObservedPartition
 from scheduler.model.plan import How
-from scheduler.model.policy import NotRequeueable, PartitionPolicy, ProjectFacts
+from scheduler.model.policy import SETTINGS, NotRequeueable, PartitionPolicy, ProjectFacts
 from scheduler.model.resources import Amounts, add, total
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.model.task_types import TaskType
@@ -171,20 +171,8 @@ def rules_of(policy: PartitionPolicy) -> PartitionRules:
         quota_totals=_by_rank(policy.quota_totals, ranks),
         over_quota=policy.over_quota,
         level_names=tuple(rule.name for rule in policy.levels),
-        min_wait_s=policy.min_wait_s,
-        cool_down_s=policy.cool_down_s,
-        max_stops_per_hour=policy.max_stops_per_hour,
-        max_stops_per_user_hour=policy.max_stops_per_user_hour,
-        rest_s=policy.rest_s,
-        max_stops_per_job_hour=policy.max_stops_per_job_hour,
-        max_crashes_per_hour=policy.max_crashes_per_hour,
-        units=policy.units,
-        elastic=policy.elastic,
-        partial=policy.partial,
-        give_back=policy.give_back,
-        patience_s=policy.patience_s,
-        dispatch=policy.dispatch,
         balance=policy.balance,
+        **{key: getattr(policy, key) for key, each in SETTINGS.items() if each.is_in_snapshot},
     )
 
 

@@ -103,7 +103,8 @@ def typed_policy(based_on: int) -> dict[str, str]:
     typed |= {"over_quota": "lowest", "victim_order": "shortest_runtime", "exempt_s": "0", "grace_s": "0"}
     typed |= {"checkpoint_signal": "USR1", "start_deadline_s": "120", "max_preemptions_per_job": "3"}
     typed |= {"min_wait_s": "0", "cool_down_s": "300", "rest_s": "0", "keyword_denied": "demote"}
-    typed |= {"not_requeueable": "requeue", "cancel_notice_s": "600"}
+    typed |= {"not_requeueable": "requeue", "cancel_notice_s": "600", "order": "levels", "dispatch": "slurm"}
+    typed |= {"partial": "take", "give_back": "units", "regrow_s": "0", "patience_s": "0"}
     for prefix, count in (("levels", 3), ("users", 1), ("tasks", 0), ("types", 0)):
         typed |= {f"{prefix}-TOTAL_FORMS": f"{count}", f"{prefix}-INITIAL_FORMS": "0"}
     for rank, quota in enumerate((1, 3, 5)):
