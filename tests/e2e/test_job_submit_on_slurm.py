@@ -281,6 +281,9 @@ def test_the_bell_rings_when_a_run_ends_whoever_ends_it(driver: Driver) -> None:
 def test_without_a_bell_nobody_is_told_anything(driver: Driver) -> None:
     driver.policy("x", **REFUSING)
     driver.steer()
+    sbatch(
+        driver, "ann", "first", "-p", "x"
+    )  # the rules may have been away before: it tells that they are back
     before = log(driver).count("giveway: ")
     said = sbatch(driver, "ann", "fine", "-p", "x")
     assert (said.returncode, said.stderr) == (0, "")
