@@ -57,8 +57,12 @@ class ClusterPort(Protocol):
         """Name, kind and version. Raises `ClusterUnavailableError`."""
         ...
 
-    def observe(self) -> Observation:
-        """Everything at one moment. Raises `ClusterUnavailableError`; partial answers come back as `faults`."""
+    def observe(self, *, quick: bool = False) -> Observation:
+        """Everything at one moment. Raises `ClusterUnavailableError`; partial answers come back as `faults`.
+
+        `quick`: jobs as they are now; nodes, partitions and reservations may be those of some seconds ago, if asking
+        for them costs the cluster anything. Nobody is to be stopped on such a look (`Observation.is_quick`).
+        """
         ...
 
     def glance(self) -> Glance:

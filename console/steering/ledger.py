@@ -84,7 +84,10 @@ SPARED = "Its room is not needed any more: a task that it was for has started, o
 
 @dataclass(slots=True)
 class _Look:
-    """What is known of the cluster in this round. `is_old`: a beneficiary was put first in line since."""
+    """What is known of the cluster in this round. `is_old`: a beneficiary was put first in line since.
+
+    Nobody is stopped on a quick look: nodes and partitions may have changed since they were seen.
+    """
 
     context: CycleContext
     is_old: bool = False
@@ -92,8 +95,9 @@ class _Look:
 
     def latest(self) -> Observation | None:
         """The cycle's observation, or a new one if that is old; None when there is no complete one to be had."""
-        if not self.is_old:
-            return self._newer or self.context.observation
+        known = self._newer or self.context.observation
+        if not self.is_old and not known.is_quick:
+            return known
         try:
             seen = self.context.adapter.observe()
         except ClusterUnavailableError:

@@ -9,6 +9,7 @@ from console.core.failpoints import failpoint
 from console.steering.actions.lease import Lease
 from console.steering.cycle_report import Report
 from console.steering.journal import tell_cluster
+from console.steering.models import BEGUN_STATES, Plan
 from scheduler.model.observation import Observation
 from scheduler.ports import ClusterPort, ClusterUnavailableError
 
@@ -18,7 +19,10 @@ _described: dict[int, ClusterPort] = {}
 
 
 def observe(cluster: Cluster, adapter: ClusterPort, lease: Lease, report: Report) -> Observation | None:
-    """Look once. When that fails, or only part is seen, the cycle is degraded: say so, plan nothing, stop nobody."""
+    """Look once; quickly where nothing is under way: before anybody is stopped another look is taken (`ledger`).
+
+    When that fails, or only part is seen, the cycle is degraded: say so, plan nothing, stop nobody.
+    """
     try:
         if _described.get(cluster.pk) is not adapter or cluster.fault or not cluster.software:
             info = adapter.describe()
@@ -26,7 +30,8 @@ def observe(cluster: Cluster, adapter: ClusterPort, lease: Lease, report: Report
                 cluster, software=f"{info.kind} {info.version}".strip(), facts=info.facts.items()
             )
             _described[cluster.pk] = adapter
-        observation = adapter.observe()
+        under_way = Plan.objects.filter(cluster=cluster, state__in=BEGUN_STATES).exists()
+        observation = adapter.observe(quick=not under_way)
     except ClusterUnavailableError as error:
         _degrade(cluster, str(error), lease, report)
         return None

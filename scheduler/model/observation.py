@@ -48,6 +48,7 @@ class Observation:
     `faults` lists in words what could not be read or decoded. An observation with faults is *degraded*:
     it may be shown, but nothing may be planned on it (design, "One job's way", step 2).
     `kept`: what is kept at Giveway's wish; jobs are told as if it were not, for it is planned anew in each cycle.
+    `is_quick`: nodes, partitions and reservations are those of a look some seconds ago (`ClusterPort.observe`).
     `boots`: by node, when it was booted (epoch seconds), where that is told; for the console, nothing is planned by it.
     """
 
@@ -59,6 +60,7 @@ class Observation:
     faults: tuple[str, ...] = ()
     kept: tuple[KeptNodes, ...] = ()
     boots: Mapping[str, int] = field(default_factory=dict)
+    is_quick: bool = False
     _by_id: dict[str, ObservedJob] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property

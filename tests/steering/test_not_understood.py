@@ -23,7 +23,7 @@ def garble(sim: Sim, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     real = sim.port.observe
     changes: dict[str, dict[str, Any]] = {}
 
-    def observe() -> Observation:
+    def observe(*, quick: bool = False) -> Observation:
         seen = real()
         return replace(seen, jobs=tuple(replace(job, **changes.get(job.id, {})) for job in seen.jobs))
 

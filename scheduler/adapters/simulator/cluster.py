@@ -42,7 +42,7 @@ class SimulatedCluster:
         ways = frozenset({Resizing.RESTART, Resizing.IN_PLACE})
         return ClusterInfo(self.state.name, "simulator", VERSION, facts, ways)
 
-    def observe(self) -> Observation:
+    def observe(self, *, quick: bool = False) -> Observation:
         """The whole cluster as it is now; the clock stands still."""
         self._must_answer()
         return look(self.state)

@@ -69,10 +69,10 @@ class StoredSimulator:
         with self.opened() as cluster:
             return cluster.describe()
 
-    def observe(self) -> Observation:
+    def observe(self, *, quick: bool = False) -> Observation:
         """The cluster as it is by now. Raises `ClusterUnavailableError`."""
         with self.opened() as cluster:
-            return cluster.observe()
+            return cluster.observe(quick=quick)
 
     def glance(self) -> Glance:
         """What tells whether something has happened. Raises `ClusterUnavailableError`."""

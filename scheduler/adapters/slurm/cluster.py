@@ -10,12 +10,14 @@ from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.errors import not_understood
 from scheduler.adapters.slurm.read import Reader
 from scheduler.adapters.slurm.write import Writer
-from scheduler.model.actions import Action, ActionOutcome
+from scheduler.model.actions import Action, ActionKind, ActionOutcome
 from scheduler.model.endings import Ending
 from scheduler.model.observation import ClusterInfo, Glance, Observation
 from scheduler.ports import ClusterUnavailableError, always
 
 TIMEOUT_S = 20.0
+OF_MACHINES = frozenset({ActionKind.KEEP, ActionKind.LET_GO})
+"""What changes reservations."""
 
 
 class SlurmCluster:
@@ -56,10 +58,10 @@ class SlurmCluster:
             self._name or config.cluster, "slurm", config.version, facts, resizing.ways(config)
         )
 
-    def observe(self) -> Observation:
+    def observe(self, *, quick: bool = False) -> Observation:
         """The whole cluster at one moment. Raises `ClusterUnavailableError`."""
         with _understood("Slurm's answer"):
-            return self._reader.observe(self._name)
+            return self._reader.observe(self._name, quick=quick)
 
     def glance(self) -> Glance:
         """slurmctld's counters. Raises `ClusterUnavailableError`."""
@@ -76,6 +78,8 @@ class SlurmCluster:
         self, actions: Sequence[Action], may_act: Callable[[], bool] = always
     ) -> Sequence[ActionOutcome]:
         """Carry out actions, those of one kind and value together; see `ClusterPort.apply`."""
+        if any(action.kind in OF_MACHINES for action in actions):
+            self._reader.forget_machines()
         return self._writer.apply(actions, may_act)
 
 
