@@ -2,11 +2,11 @@
 
 import pytest
 
-from scheduler.adapters.slurm import asking
+from scheduler.adapters.slurm import queue
 
 
 @pytest.fixture(autouse=True)
 def one_by_one(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs are asked about alone; on a real Slurm as they are in earnest."""
     if request.node.get_closest_marker("slurm") is None:
-        monkeypatch.setattr(asking, "FEW", 0)
+        monkeypatch.setattr(queue, "FEW", 0)

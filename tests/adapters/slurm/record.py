@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from deploy.private_slurm import Partition, PrivateSlurm, releases
-from scheduler.adapters.slurm.asking import ONE_BY_ONE
 from scheduler.adapters.slurm.commands import CommandAnswer, CommandRunner
+from scheduler.adapters.slurm.queue import ONE_BY_ONE
 from scheduler.adapters.slurm.rows import Table
 
 MARK = "gRECORDED"
