@@ -10,12 +10,13 @@ What does not decode concerns only the job, node, partition or reservation that 
 `reservations`. A fault is what makes the answer as a whole unfit to be believed.
 """
 
+import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from scheduler.adapters.slurm import config as configs
-from scheduler.adapters.slurm import licenses, nodes, reservations, tiers, topology, untold, values
+from scheduler.adapters.slurm import nodes, reservations, untold, values
 from scheduler.adapters.slurm.allowed import is_topology
 from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.config import Config
@@ -25,8 +26,206 @@ from scheduler.adapters.slurm.queue import QueueReader
 from scheduler.adapters.slurm.requests import own_limit
 from scheduler.adapters.slurm.reservations import SlurmReservation
 from scheduler.adapters.slurm.shapes import ClusterShape
+from scheduler.model.jobs import JobState, ObservedJob, Request
 from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import Observation, ObservedPartition
+from scheduler.model.resources import Amounts, covers, total
+
+# --- Licences: a pending job that wants more of one than is free would not start, whatever room is made for it.
+# Slurm says "Licenses" only of a job that it has just tried to start.
+
+
+_WORD = re.compile(r"(?:^| )([A-Za-z]+)=(\S*)")
+_BETWEEN = re.compile("[,;|]")
+
+
+def decode(record: str) -> tuple[str, int]:
+    """A record of `scontrol --oneliner show licenses`: name, and how many are free and not reserved.
+
+    Raises ValueError, KeyError when it does not decode.
+    """
+    words: dict[str, str] = dict(_WORD.findall(record))
+    return words["LicenseName"], values.number(words["Free"]) - values.number(words.get("Reserved", "0"))
+
+
+def free_licenses(records: Iterable[str]) -> dict[str, int]:
+    """How many are free, by name. Of a licence whose record does not decode there is none."""
+    left: dict[str, int] = {}
+    for record in records:
+        try:
+            name, count = decode(record)
+        except (ValueError, KeyError):
+            continue  # no record, no licence: whoever wants one of these waits
+        left[name] = count
+    return left
+
+
+def wanted(text: str) -> dict[str, int]:
+    """`matlab:2,stata` as amounts. Of alternatives (`a|b`) all count: stricter than Slurm, never looser."""
+    amounts: dict[str, int] = {}
+    for part in _BETWEEN.split(text) if text else ():
+        name, _, count = part.partition(":")
+        amounts[name] = amounts.get(name, 0) + values.number(count or "1")
+    return amounts
+
+
+def respect_licenses(jobs: Sequence[ObservedJob], free: Callable[[], Mapping[str, int]]) -> list[ObservedJob]:
+    """The jobs, with those marked that wait for licences. `free` is asked only when somebody wants some."""
+    if not any(job.licenses and job.state is JobState.PENDING for job in jobs):
+        return list(jobs)
+    left = free_licenses()
+    return [_waiting(job, left) if job.state is JobState.PENDING else job for job in jobs]
+
+
+def _waiting(job: ObservedJob, free: Mapping[str, int]) -> ObservedJob:
+    try:
+        wish = wanted(job.licenses)
+    except ValueError:
+        why = f"its licences {job.licenses[:40]} are not understood"
+        return replace(job, unplannable=job.unplannable or why)
+    for name, count in wish.items():
+        if count > free_licenses.get(name, 0):
+            why = f"it waits for licences ({name[:40]})"
+            return replace(job, unplannable=job.unplannable or why)
+    return job
+
+
+# --- Partitions of different PriorityTier over the same nodes: whoever waits in a higher one is served first, whatever
+# place in line others have.
+#
+# Slurm goes through all jobs of the higher tier before it looks at those of a lower one, and keeps the nodes of a
+# partition whose job it could not start from everybody after it. So room that is made on such nodes for a job of a lower
+# tier goes to the other one, and somebody was stopped in vain (tried on 26.05.5).
+#
+# 1. A job that waits for nothing but room keeps the nodes that it may use from all jobs of lower tiers.
+# 2. A job in several partitions counts with the highest of their tiers.
+
+
+LOWEST = 1
+_FOR_ROOM = frozenset({"", "none", "resources", "priority"})
+
+Tiers = Mapping[str, int]
+Nodes = Mapping[str, Sequence[str]]
+
+
+def respect_tiers(
+    jobs: Sequence[ObservedJob], tiers: Tiers, nodes: Nodes, totals: Mapping[str, Amounts], now: int
+) -> list[ObservedJob]:
+    """The jobs, waiting ones limited to the nodes for which nobody of a higher tier waits. `nodes`: of partitions;
+    `totals`: what nodes have in all."""
+    if len(set(tiers.values())) < 2:
+        return list(jobs)
+    wanted: dict[int, set[str]] = {}
+    for job in jobs:
+        if _waits_for_room(job, now):
+            wanted.setdefault(_tier(job, tiers), set()).update(_usable(job, nodes))
+    return [
+        _limited(job, _usable(job, nodes), _above(job, tiers, wanted), totals)
+        if job.state is JobState.PENDING
+        else job
+        for job in jobs
+    ]
+
+
+def _tier(job: ObservedJob, tiers: Tiers) -> int:
+    return max((tiers.get(name, LOWEST) for name in job.partitions), default=LOWEST)
+
+
+def _waits_for_room(job: ObservedJob, now: int) -> bool:
+    waits = job.state is JobState.PENDING and not (job.held or job.dependency)
+    return waits and (job.eligible or 0) <= now and job.slurm_reason.strip("()").lower() in _FOR_ROOM
+
+
+def _usable(job: ObservedJob, nodes: Nodes) -> set[str]:
+    """The nodes that a pending job may use, as far as its request tells."""
+    there = {name for partition in job.partitions for name in nodes.get(partition, ())}
+    if job.request is None:
+        return there
+    there -= job.request.not_nodes
+    return there & job.request.only_nodes if job.request.only_nodes else there
+
+
+def _above(job: ObservedJob, tiers: Tiers, wanted: Mapping[int, Iterable[str]]) -> set[str]:
+    """The nodes that are wanted in tiers above the job's."""
+    own = _tier(job, tiers)
+    return set().union(*(names for tier, names in wanted.items() if tier > own))
+
+
+def _limited(
+    job: ObservedJob, usable: set[str], above: set[str], totals: Mapping[str, Amounts]
+) -> ObservedJob:
+    request, taken = job.request, usable & above
+    if request is None or not taken:
+        return job
+    could_be = _could_be(request, usable - taken, totals)
+    why = "" if could_be else "jobs of a higher PriorityTier wait for nodes that it could use"
+    return replace(
+        job,
+        request=replace(request, not_nodes=request.not_nodes | taken),
+        unplannable=job.unplannable or why,
+    )
+
+
+def _could_be(request: Request, left: set[str], totals: Mapping[str, Amounts]) -> bool:
+    """Whether what is left of its nodes could hold it: else it is for now that it cannot start, not for ever."""
+    if request.nodes:
+        return sum(covers(totals.get(name, {}), request.per_node) for name in left) >= request.nodes
+    return covers(total(totals.get(name, {}) for name in left), request.spread)
+
+
+# --- `scontrol show topology` decoded: which leaf switch a node hangs on, or which block it is in (`SnapshotNode.unit`).
+# Nodes of one unit talk fast. Trees of switches (topology/tree) are told in the same words on 22.05, 24.11 and 26.05,
+# blocks (topology/block) on the latter two. From 25.05 on topology.yaml may name several: the answer is then the
+# cluster's own, and that of a partition is asked for by its name. `TopologyPlugin` does not tell of that file, so a
+# release that reads it is asked whatever the plugin is. With any other plugin, or none, every node is as near as any
+# other.
+
+
+PLUGINS = frozenset({"topology/tree", "topology/block"})
+_FIRST_WITH_FILE = (25, 5)
+_WORD_TOPOLOGY = re.compile(r"(?:^| )([A-Za-z]+)=(\S*)")
+_RELEASE = re.compile(r"(\d+)\.(\d+)")
+
+
+def may_be_told(plugin: str, version: str) -> bool:
+    """Whether a cluster with this plugin and release can have units."""
+    release = _RELEASE.match(version)
+    return plugin in PLUGINS or (
+        release is not None and (int(release[1]), int(release[2])) >= _FIRST_WITH_FILE
+    )
+
+
+def units_of_topology(out: str) -> dict[str, str]:
+    """By node, its leaf switch or its block. A node of two is in neither; one that does not decode has no nodes.
+
+    Switches above the leaves and blocks of blocks are no units.
+    """
+    found: dict[str, str] = {}
+    twice: set[str] = set()
+    for name, nodes in _leaves(out):
+        twice.update(found.keys() & set(nodes))
+        found.update(dict.fromkeys(nodes, name))
+    return {name: unit for name, unit in found.items() if name not in twice}
+
+
+def _leaves(out: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    whole = out[: out.rfind("\n") + 1]  # What comes after was cut off.
+    for line in whole.splitlines():
+        words: dict[str, str] = dict(_WORD_TOPOLOGY.findall(line))
+        name = _leaf(line, words)
+        try:
+            nodes = values.nodes(words.get("Nodes", ""))
+        except ValueError:
+            continue
+        if name:
+            yield name, nodes
+
+
+def _leaf(line: str, words: Mapping[str, str]) -> str:
+    if line.startswith("SwitchName=") and words.get("Level") == "0":
+        return words["SwitchName"]
+    return words["BlockName"] if line.startswith("BlockName=") else ""
+
 
 CONFIG_S = 300
 """How long the configuration is believed."""
@@ -137,8 +336,8 @@ class Reader:
             given = dict(map(untold.given_out, self._records("nodes", "NodeName", "--details")))
             seen = untold.taken(seen, found.jobs, found.untold, given)
         limited = reservations.respect(found.jobs, machines.reservations, room.of_partition, taken_at)
-        limited = tiers.respect(limited, machines.tiers, room.of_partition, room.totals, taken_at)
-        limited = licenses.respect(limited, lambda: licenses.free(self._records("licenses", "LicenseName")))
+        limited = respect_tiers(limited, machines.tiers, room.of_partition, room.totals, taken_at)
+        limited = respect_licenses(limited, lambda: free_licenses(self._records("licenses", "LicenseName")))
         self._seen, self._seen_at = machines, self._seen_at if kept else self.clock()
         return Observation(
             cluster=name or config.cluster,
@@ -154,7 +353,7 @@ class Reader:
 
     def _machines(self, config: Config) -> _Machines:
         machines = _Machines()
-        units = self._topology() if topology.may_be_told(config.topology, config.version) else {}
+        units = self._topology() if may_be_told(config.topology, config.version) else {}
         for record in self._records("nodes", "NodeName"):
             try:
                 node, threads = nodes.decode_node(record, config)
@@ -193,7 +392,7 @@ class Reader:
             answer = self.runner.run("scontrol", "--oneliner", "--all", "show", "topology", *named)
             if answer.code != 0:
                 return {}
-            self._units[name] = topology.units(answer.out)
+            self._units[name] = units_of_topology(answer.out)
         return self._units[name]
 
     def _records(self, what: str, key: str, *options: str) -> list[str]:

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from scheduler.adapters.slurm.licenses import decode, respect, wanted
+from scheduler.adapters.slurm.read import decode, respect_licenses, wanted
 from scheduler.model.jobs import JobState, ObservedJob
 
 JOB = ObservedJob("7", "urgent", "cy", JobState.PENDING, ("x",), 0, licenses="matlab:2")
 
 
 def _waits(job: ObservedJob, free: Mapping[str, int]) -> str:
-    return respect([job], lambda: free)[0].unplannable
+    return respect_licenses([job], lambda: free)[0].unplannable
 
 
 def test_a_record_as_slurm_prints_it() -> None:
@@ -42,4 +42,4 @@ def test_nobody_asks_for_licences_that_nobody_wants() -> None:
         raise AssertionError("asked in vain")
 
     jobs = [replace(JOB, licenses=""), replace(JOB, state=JobState.RUNNING)]
-    assert respect(jobs, unexpected) == jobs
+    assert respect_licenses(jobs, unexpected) == jobs

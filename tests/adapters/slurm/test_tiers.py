@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scheduler.adapters.slurm import nodes, tiers
+from scheduler.adapters.slurm import nodes, read
 from scheduler.model.jobs import JobState, ObservedJob, Request
 from tests.builders import HOUR, NOW, anywhere, observed, on_nodes, one_node
 
@@ -21,7 +21,7 @@ def _job(job_id: str, *partitions: str, **fields: Any) -> ObservedJob:
 
 def _seen(*jobs: ObservedJob, of: dict[str, int] = TIERS) -> list[tuple[frozenset[str], str]]:
     """Which nodes each may not use, and why it is not planned for."""
-    told = tiers.respect(jobs, of, NODES, TOTALS, NOW)
+    told = read.respect_tiers(jobs, of, NODES, TOTALS, NOW)
     return [(job.request.not_nodes if job.request else frozenset(), job.unplannable) for job in told]
 
 

@@ -8,8 +8,7 @@ import pytest
 from deploy.private_slurm import Partition, PrivateSlurm, releases
 from scheduler.adapters.slurm import SlurmCluster
 from scheduler.adapters.slurm.commands import CommandAnswer
-from scheduler.adapters.slurm.read import CONFIG_S, Reader
-from scheduler.adapters.slurm.topology import may_be_told, units
+from scheduler.adapters.slurm.read import CONFIG_S, Reader, may_be_told, units_of_topology
 from scheduler.model.observation import Observation
 from scheduler.reconcile.build import snapshot_for
 from tests.adapters.slurm.record import KNOWN_IN, NETWORKS, Wired
@@ -27,7 +26,7 @@ RECORDED = sorted(path.relative_to(RECORDINGS).parts for path in RECORDINGS.glob
 
 def test_a_node_of_two_switches_is_in_neither() -> None:
     others = "SwitchName=leaf2 Level=0 Nodes=n[3-4]\nSwitchName=leaf3 Level=0 LinkSpeed=1 Nodes=n[2,5]\n"
-    assert units(LEAF + others) == {"n1": "leaf1", "n3": "leaf2", "n4": "leaf2", "n5": "leaf3"}
+    assert units_of_topology(LEAF + others) == {"n1": "leaf1", "n3": "leaf2", "n4": "leaf2", "n5": "leaf3"}
 
 
 @pytest.mark.parametrize(
@@ -35,11 +34,11 @@ def test_a_node_of_two_switches_is_in_neither() -> None:
     ["SwitchName=x Level=0 Nodes=n[1-\n", "SwitchName=x\n", "No topology\n", "RingName=r Nodes=n1\n", ""],
 )
 def test_what_is_not_understood_has_no_nodes(odd: str) -> None:
-    assert units(odd) == {}
+    assert units_of_topology(odd) == {}
 
 
 def test_a_line_that_is_cut_off_is_not_believed() -> None:
-    assert units(f"{LEAF}SwitchName=leaf2 Level=0 Nodes=n1") == {"n1": "leaf1", "n2": "leaf1"}
+    assert units_of_topology(f"{LEAF}SwitchName=leaf2 Level=0 Nodes=n1") == {"n1": "leaf1", "n2": "leaf1"}
 
 
 def test_a_release_that_reads_topology_yaml_is_asked_whatever_its_plugin_is() -> None:
