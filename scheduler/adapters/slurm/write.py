@@ -11,10 +11,12 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
+from typing import Protocol
 
 from scheduler.adapters.slurm import arrays, guard, holds, look, recover
-from scheduler.adapters.slurm.allowed import is_job_id, is_signal
+from scheduler.adapters.slurm.allowed import KEPT_FOR, is_job_id, is_signal
 from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.errors import (
     SlurmUnavailableError,
@@ -23,16 +25,16 @@ from scheduler.adapters.slurm.errors import (
     outcome_of,
     shortened,
 )
+from scheduler.adapters.slurm.holds import REQUEUE_DELAY_S, is_delayed
 from scheduler.adapters.slurm.jobs import state_of
-from scheduler.adapters.slurm.keeping import Keeper
 from scheduler.adapters.slurm.look import LookResult
 from scheduler.adapters.slurm.placing import Beginner
-from scheduler.adapters.slurm.releasing import DONE, Releasing
 from scheduler.adapters.slurm.resizing import Resizer
 from scheduler.adapters.slurm.rows import QueueRow
 from scheduler.model.actions import (
     BY_NICE,
     FIRST_ALLOW,
+    MOST_NICE,
     NOT_HELD,
     NOT_REQUEUEABLE,
     TOO_LATE,
@@ -40,9 +42,170 @@ from scheduler.model.actions import (
     ActionKind,
     ActionOutcome,
     OutcomeKind,
+    is_for_next,
+    kept_of,
 )
+from scheduler.model.line import unniced
 from scheduler.model.observation import Resizing
 from scheduler.ports import always
+
+# --- Keeping nodes for a job that waits: short reservations of our own, one per job, that end by themselves ---
+# What was tried on 22.05.8, 24.11.5 and 26.05.5 (docs/methods/reservation.md tells it whole):
+#
+# - `IGNORE_JOBS`: nodes may be kept on which others still run; these go on.
+# - `FLEX`: the job may start before the end of the reservation and run on beyond it, and may also use other nodes; those
+#   of the reservation are tried first. Without it slurmctld ends the job with the reservation.
+# - `NO_HOLD_JOBS_AFTER`: a job that still waits when the reservation ends waits on like any other. Without it slurmctld
+#   holds the job for good.
+# - A reservation is not deleted while a job is in it, waiting or running: the job is taken out first. A running one may
+#   be, and goes on.
+# - A job that runs is not put into one: what is kept for its next run is in its user's name, and the job joins once it
+#   waits.
+# - One that has ended stays in the list for up to half a minute, and until then none that shares a node is made.
+
+
+FLAGS = "Flags=IGNORE_JOBS,FLEX,NO_HOLD_JOBS_AFTER"
+DONE = ActionOutcome(OutcomeKind.DONE)
+ALREADY = ActionOutcome(OutcomeKind.ALREADY)
+
+Call = Callable[..., dict[str, ActionOutcome]]
+"""One command for jobs, with an outcome for each (`write.Writer`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """Carries out one group of such actions, job by job."""
+
+    call: Call
+
+    def carry_out(self, actions: Sequence[Action], seen: Mapping[str, QueueRow]) -> dict[str, ActionOutcome]:
+        """One outcome per job; `seen`: each as it is now, as far as it is there. Raises nothing."""
+        if actions[0].kind is ActionKind.KEEP:
+            return {a.run.job_id: self._keep(a, seen[a.run.job_id]) for a in actions}
+        return {a.run.job_id: self._let_go(a.run.job_id, seen.get(a.run.job_id)) for a in actions}
+
+    def _keep(self, action: Action, row: QueueRow) -> ActionOutcome:
+        job, name = row.id, KEPT_FOR + row.id
+        until, nodes = kept_of(action.value)
+        what = (f"Nodes={','.join(nodes)}", f"EndTime={datetime.fromtimestamp(until, UTC):%FT%T}")
+        renew = (job, "update", f"ReservationName={name}", *what)
+        create = (
+            *(job, "create", "reservation", f"ReservationName={name}", what[0], "StartTime=now", what[1]),
+            *(f"Users={row.user}", FLAGS),
+        )
+        inside = row.reservation == name
+        made = self._one(*(renew if inside else create))
+        if not made.ok:
+            # It has ended meanwhile; or it is there and the job was taken out of it, which is told like any overlap.
+            again = self._one(*(create if inside else renew))
+            inside = inside and not again.ok
+            made = again if again.ok else made
+        if not made.ok or inside or is_for_next(action.value):
+            return made
+        joined = self._one(job, "update", f"JobId={job}", f"ReservationName={name}")
+        if not joined.ok:
+            # Nodes that are kept for nobody would only stand idle.
+            self._one(job, "delete", f"ReservationName={name}")
+        return joined
+
+    def _let_go(self, job: str, row: QueueRow | None) -> ActionOutcome:
+        name = KEPT_FOR + job
+        if row is not None and row.reservation == name:
+            left = self._one(job, "update", f"JobId={job}", "ReservationName=")
+            if left.kind is OutcomeKind.UNKNOWN:
+                return left
+        deleted = self._one(job, "delete", f"ReservationName={name}")
+        return ALREADY if deleted.kind is OutcomeKind.GONE else deleted
+
+    def _one(self, job: str, *arguments: str) -> ActionOutcome:
+        return self.call("scontrol", [job], *arguments)[job]
+
+
+# --- Letting held jobs go on: at once, and where wished at a place in line from the first moment ---
+# First Slurm's own delay after a requeue is shortened, then the job is released: the other way round it would be waited
+# out. A begin time that somebody has set stays. Slurm's is not shortened to nothing: slurmd refuses a job that starts in
+# the very second in which it was stopped ("Job credential revoked"), and slurmctld then ends it for good. A requeued
+# job's submit time is that of its return to the queue, by slurmctld's own clock; the next second is safe. A moment in the
+# past is as good as now.
+#
+# With a place it is the other way round: Slurm sets none on a held job, so the job is released while its delay still
+# keeps it from starting, then gets its place in line and its begin time in one call. A place by nice needs a look in
+# between: only then is it known what Slurm computes for the job.
+
+
+DONE_RELEASING = ActionOutcome(OutcomeKind.DONE)
+
+
+class Many(Protocol):
+    """One command for many jobs, with an outcome for each (`write.Writer`)."""
+
+    def __call__(
+        self, program: str, ids: Sequence[str], verb: str, *, each: str = "", more: Sequence[str] = ()
+    ) -> dict[str, ActionOutcome]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Releasing:
+    """One group of releases: all plain, all to one priority, or each to its own by nice."""
+
+    many: Many
+    look: Callable[[Sequence[str]], LookResult[QueueRow]]
+    now: Callable[[], float]
+    delay_s: int = REQUEUE_DELAY_S
+
+    def release(self, wanted: Mapping[str, str], seen: Mapping[str, QueueRow]) -> dict[str, ActionOutcome]:
+        """Release jobs, each with the value of its action."""
+        ids = list(wanted)
+        delayed = [job_id for job_id in ids if is_delayed(seen[job_id], self.delay_s)]
+        held = [job_id for job_id in ids if seen[job_id].priority == 0]
+        # No later than Slurm's own delay would end: a begin time that was misread must not hold anybody for longer.
+        returned = min(max((seen[i].submit for i in delayed), default=0), int(self.now()) + self.delay_s)
+        begin = f"StartTime={datetime.fromtimestamp(returned + 1, UTC):%FT%T}"
+        value = wanted[ids[0]]
+        if value:
+            done = {**dict.fromkeys(ids, DONE_RELEASING), **self.many("scontrol", held, "release")}
+            ready = [job_id for job_id in ids if done[job_id].ok]
+            if value.startswith(BY_NICE):
+                return {**done, **self._by_nice(ready, wanted, frozenset(delayed), begin)}
+            return {**done, **self._begin(ready, f"Priority={value}", frozenset(delayed), begin)}
+        begun = self.many("scontrol", delayed, "update", each="JobId=", more=(begin,))
+        free = [job_id for job_id in held if begun.get(job_id, DONE_RELEASING).ok]
+        released = self.many("scontrol", free, "release")
+        return {job_id: released.get(job_id, begun.get(job_id, DONE_RELEASING)) for job_id in ids}
+
+    def _by_nice(
+        self, ids: Sequence[str], wanted: Mapping[str, str], delayed: frozenset[str], begin: str
+    ) -> dict[str, ActionOutcome]:
+        try:
+            seen = self.look(ids)
+        except SlurmUnavailableError as error:
+            return dict.fromkeys(ids, ActionOutcome(OutcomeKind.UNKNOWN, shortened(str(error))))
+        done: dict[str, ActionOutcome] = {}
+        by_nice: dict[int, list[str]] = {}
+        for job_id in ids:
+            row = seen.jobs.get(job_id)
+            if row is None or row.priority == 0:
+                done[job_id] = ActionOutcome(
+                    OutcomeKind.UNKNOWN, "it was let go and is not seen to be; look again"
+                )
+            else:
+                nice = unniced(row.priority, row.nice) - int(wanted[job_id].removeprefix(BY_NICE))
+                by_nice.setdefault(max(-MOST_NICE, min(nice, MOST_NICE)), []).append(job_id)
+        for nice, some in by_nice.items():
+            done.update(self._begin(some, f"Nice={nice}", delayed, begin))
+        return done
+
+    def _begin(
+        self, ids: Sequence[str], place: str, delayed: frozenset[str], begin: str
+    ) -> dict[str, ActionOutcome]:
+        """Give jobs their place, and a new begin time to those that Slurm delays."""
+        done: dict[str, ActionOutcome] = {}
+        for shortened_too in (True, False):
+            some = [job_id for job_id in ids if (job_id in delayed) is shortened_too]
+            more = (place, begin) if shortened_too else (place,)
+            done.update(self.many("scontrol", some, "update", each="JobId=", more=more))
+        return done
+
 
 AT_ONCE = 500
 """Jobs per command; an argument list is bounded, and so is the harm of a time-out."""
@@ -209,7 +372,7 @@ class Writer:
         done: dict[str, ActionOutcome] = {}
         for _ in range(TRIES if allow else 1):
             done.update(self._allow_requeue(off if allow else ()))
-            ready = [job_id for job_id in ids if done.get(job_id, DONE).ok]
+            ready = [job_id for job_id in ids if done.get(job_id, DONE_RELEASING).ok]
             done.update(self._many("scontrol", ready, verb))
             ids = off = [job_id for job_id in ready if NOT_REQUEUEABLE in done[job_id].detail]
             if not off:
@@ -257,7 +420,7 @@ class Writer:
         except SlurmUnavailableError as error:
             return dict.fromkeys(ids, _unknown(error))
         if answer.code == 0:
-            return dict.fromkeys(ids, DONE)
+            return dict.fromkeys(ids, DONE_RELEASING)
         said = complaints(answer.err)
         # A message that names no job is about the call; alone with named ones it is their repetition.
         general = outcome_of(said.general[0]) if said.general else None
@@ -266,9 +429,11 @@ class Writer:
                 OutcomeKind.UNKNOWN, f"{program} failed with status {answer.code} and said nothing"
             )
         whole = (
-            DONE if said.named and (general is None or general.kind is not OutcomeKind.UNKNOWN) else general
+            DONE_RELEASING
+            if said.named and (general is None or general.kind is not OutcomeKind.UNKNOWN)
+            else general
         )
-        return {i: outcome_of(said.named[i]) if i in said.named else whole or DONE for i in ids}
+        return {i: outcome_of(said.named[i]) if i in said.named else whole or DONE_RELEASING for i in ids}
 
 
 def _unknown(error: SlurmUnavailableError) -> ActionOutcome:
