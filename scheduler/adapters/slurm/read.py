@@ -94,7 +94,8 @@ def _waiting(job: ObservedJob, free: Mapping[str, int]) -> ObservedJob:
 # place in line others have.
 #
 # Slurm goes through all jobs of the higher tier before it looks at those of a lower one, and keeps the nodes of a
-# partition whose job it could not start from everybody after it. So room that is made on such nodes for a job of a lower
+# partition whose job it could not start from everybody after it. So room that is made on such nodes for a job of a
+# lower
 # tier goes to the other one, and somebody was stopped in vain (tried on 26.05.5).
 #
 # 1. A job that waits for nothing but room keeps the nodes that it may use from all jobs of lower tiers.
@@ -173,7 +174,8 @@ def _could_be(request: Request, left: set[str], totals: Mapping[str, Amounts]) -
     return covers(total(totals.get(name, {}) for name in left), request.spread)
 
 
-# --- `scontrol show topology` decoded: which leaf switch a node hangs on, or which block it is in (`SnapshotNode.unit`).
+# --- `scontrol show topology` decoded: which leaf switch a node hangs on, or which block it is in
+# (`SnapshotNode.unit`).
 # Nodes of one unit talk fast. Trees of switches (topology/tree) are told in the same words on 22.05, 24.11 and 26.05,
 # blocks (topology/block) on the latter two. From 25.05 on topology.yaml may name several: the answer is then the
 # cluster's own, and that of a partition is asked for by its name. `TopologyPlugin` does not tell of that file, so a
@@ -196,15 +198,15 @@ def may_be_told(plugin: str, version: str) -> bool:
 
 
 def units_of_topology(out: str) -> dict[str, str]:
-    """By node, its leaf switch or its block. A node of two is in neither; one that does not decode has no nodes.
+    """By node, its leaf switch or its block. A node of two is in neither; one that does not decode has no names.
 
     Switches above the leaves and blocks of blocks are no units.
     """
     found: dict[str, str] = {}
     twice: set[str] = set()
-    for name, nodes in _leaves(out):
-        twice.update(found.keys() & set(nodes))
-        found.update(dict.fromkeys(nodes, name))
+    for name, names in _leaves(out):
+        twice.update(found.keys() & set(names))
+        found.update(dict.fromkeys(names, name))
     return {name: unit for name, unit in found.items() if name not in twice}
 
 

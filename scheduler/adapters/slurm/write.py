@@ -53,7 +53,8 @@ from scheduler.ports import always
 # What was tried on 22.05.8, 24.11.5 and 26.05.5 (docs/methods/reservation.md tells it whole):
 #
 # - `IGNORE_JOBS`: nodes may be kept on which others still run; these go on.
-# - `FLEX`: the job may start before the end of the reservation and run on beyond it, and may also use other nodes; those
+# - `FLEX`: the job may start before the end of the reservation and run on beyond it, and may also use other nodes;
+# those
 #   of the reservation are tried first. Without it slurmctld ends the job with the reservation.
 # - `NO_HOLD_JOBS_AFTER`: a job that still waits when the reservation ends waits on like any other. Without it slurmctld
 #   holds the job for good.
@@ -123,9 +124,11 @@ class Keeper:
 
 # --- Letting held jobs go on: at once, and where wished at a place in line from the first moment ---
 # First Slurm's own delay after a requeue is shortened, then the job is released: the other way round it would be waited
-# out. A begin time that somebody has set stays. Slurm's is not shortened to nothing: slurmd refuses a job that starts in
+# out. A begin time that somebody has set stays. Slurm's is not shortened to nothing: slurmd refuses a job that starts
+# in
 # the very second in which it was stopped ("Job credential revoked"), and slurmctld then ends it for good. A requeued
-# job's submit time is that of its return to the queue, by slurmctld's own clock; the next second is safe. A moment in the
+# job's submit time is that of its return to the queue, by slurmctld's own clock; the next second is safe. A moment in
+# the
 # past is as good as now.
 #
 # With a place it is the other way round: Slurm sets none on a held job, so the job is released while its delay still
