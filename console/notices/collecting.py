@@ -11,19 +11,20 @@ from django.conf import settings
 from django.db.models import F
 
 from console.audit.services import SYSTEM
-from console.cluster.models import Cluster, Job, JobPhase
+from console.cluster.models import Cluster, Job, JobPhase, Node
 from console.core import clock
 from console.notices import texts
 from console.notices.administrators import Administrators
-from console.notices.incidents import incidents
-from console.notices.may_end import may_end
 from console.notices.models import Notice, NoticeKind
 from console.notices.requests import NO_PLAN, requests
-from console.notices.slow_processors import slow_processors
+from console.partitions.models import Partition
+from console.partitions.selectors import policy_of
+from console.power.models import PowerIncident, StandoutState
 from console.steering.models import (
     STOP_KINDS,
     ActionState,
     Checkpoint,
+    Incident,
     Pause,
     Plan,
     PlanKind,
@@ -31,6 +32,94 @@ from console.steering.models import (
     PlanState,
 )
 from console.steering.operations.requests import asked_plans, requests_among
+from scheduler.model.policy import Enforcement, NotRequeueable
+
+# --- Jobs that were stopped and did not come back: told to their users and to who looks after the partition ---
+
+
+def incidents(cluster: Cluster, since: datetime) -> Iterator[Notice]:
+    """Incidents since then."""
+    opened = list(Incident.objects.filter(cluster=cluster, opened_at__gte=since).order_by("id"))
+    if not opened:
+        return
+    administrators = Administrators(cluster)
+    for incident in opened:
+        text = texts.lost(incident)
+        yield _about(NoticeKind.LOST, f"lost/{incident.pk}", incident.user, cluster, incident, text)
+        for name, user in administrators.of(incident.partition):
+            text = texts.incident(incident)
+            yield _about(NoticeKind.INCIDENT, f"incident/{incident.pk}/{name}", user, cluster, incident, text)
+
+
+def _about(kind: NoticeKind, key: str, user: str, cluster: Cluster, incident: Incident, text: str) -> Notice:
+    return Notice(
+        kind=kind,
+        key=key,
+        user=user,
+        cluster=cluster.name,
+        partition=incident.partition,
+        job_id=incident.job_id,
+        plan=incident.plan,
+        text=text,
+    )
+
+
+# --- Running jobs that cannot be requeued, where the policy lets them be cancelled after a notice: this is the notice.
+
+
+_STOPS_SOMEBODY = (Enforcement.ENFORCE.value, Enforcement.APPROVE.value)
+
+
+def may_end(cluster: Cluster) -> Iterator[Notice]:
+    """To each user, once for each run of a job."""
+    partitions = Partition.objects.filter(cluster=cluster, revision__enforcement__in=_STOPS_SOMEBODY)
+    for partition in partitions.select_related("revision"):
+        policy = policy_of(partition)
+        if policy.not_requeueable is not NotRequeueable.CANCEL or not policy.cancel_notice_s:
+            continue
+        rows = Job.objects.filter(cluster=cluster, partition=partition.name, phase=JobPhase.RUNNING)
+        for row in rows.filter(immune_since__isnull=False).exclude(immune__in=("", "het")).order_by("job_id"):
+            at = clock.from_epoch((row.immune_since or 0) + policy.cancel_notice_s)
+            yield Notice(
+                kind=NoticeKind.MAY_END,
+                key=f"may_end/{cluster.pk}/{row.job_id}/{row.start}/{row.restarts}",
+                user=row.user,
+                cluster=cluster.name,
+                partition=partition.name,
+                job_id=row.job_id,
+                plan=NO_PLAN,
+                text=texts.may_end(row, at),
+            )
+
+
+# --- Processors that stand out: told to who looks after a partition of their nodes ---
+
+
+def slow_processors(cluster: Cluster, since: datetime) -> Iterator[Notice]:
+    """Those that were opened, or opened again, since then and stand open; each person once."""
+    rows = PowerIncident.objects.filter(cluster=cluster, state=StandoutState.OPEN, opened_at__gte=since)
+    found = list(rows.order_by("id"))
+    if not found:
+        return
+    administrators = Administrators(cluster)
+    names = {row.node for row in found}
+    nodes = dict(Node.objects.filter(cluster=cluster, name__in=names).values_list("name", "partitions"))
+    managed = Partition.objects.filter(cluster=cluster, revision__isnull=False)
+    known = set(managed.values_list("name", flat=True))
+    for incident in found:
+        for partition in (name for name in nodes.get(incident.node, ()) if name in known):
+            for name, user in administrators.of(partition):
+                yield Notice(
+                    kind=NoticeKind.POWER,
+                    key=f"power/{incident.pk}/{incident.times}/{name}",
+                    user=user,
+                    cluster=cluster.name,
+                    partition=partition,
+                    job_id="",
+                    plan=NO_PLAN,
+                    text=texts.stands_out(incident, partition),
+                )
+
 
 LOOK_BACK = timedelta(days=1)
 REMEMBERED = timedelta(days=30)
