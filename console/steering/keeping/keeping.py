@@ -10,7 +10,7 @@ no cycle comes any more. What this Giveway has not asked for it leaves alone: an
 3. Only what is new, has moved, or ends soon is asked for; what was refused or not answered, a little later again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from django.db.models import QuerySet
 
@@ -19,14 +19,50 @@ from console.cluster.services import show_change
 from console.core import kept_queries
 from console.steering.context import CycleContext
 from console.steering.decisions.deciding import Verdicts
+from console.steering.exchanging.sets import room_of_runner, run_of_runner, runner_of, under_way
 from console.steering.journal import tell_kept
-from console.steering.keeping.exchanged import exchange_wishes
 from console.steering.keeping.wishes import REST_S, Wish, wishes
 from console.steering.ledger import execute
-from console.steering.models import KeptPlace
+from console.steering.models import KeptPlace, Plan
 from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind, keep_value
 from scheduler.model.jobs import JobState, ObservedJob, RunKey
+from scheduler.model.observation import Observation
 from scheduler.model.sentence import say
+
+# --- The node sets that are kept while a node is exchanged: for the job that waits, and for the next run of the other.
+# Each is let go when its job runs there, when the exchange is given up, and when one of its nodes fails: then its job
+# starts wherever the cluster likes.
+
+
+def exchange_wishes(
+    plans: Iterable[Plan], observation: Observation, holds: Callable[[str], bool]
+) -> list[Wish]:
+    """What is to be kept for exchanges. `holds`: whether a failure holds a partition."""
+    going = [plan for plan in under_way(plans) if not holds(plan.partition)]
+    if not going:
+        return []
+    jobs = observation.jobs_by_id
+    up = {node.name for node in observation.nodes if node.up}
+    return [
+        wish for plan in going for wish in _of(plan, jobs, observation.taken_at) if up.issuperset(wish.nodes)
+    ]
+
+
+def _of(plan: Plan, jobs: Mapping[str, ObservedJob], now: int) -> Iterator[Wish]:
+    job, runner = jobs.get(plan.job_id), jobs.get(runner_of(plan)["job"])
+    if job is not None and job.state is JobState.PENDING:
+        yield _wish(plan, job, plan.placement, now)
+    if runner is None:
+        return
+    runs = runner.run == run_of_runner(plan) and runner.state is JobState.RUNNING
+    completes = runner.state is JobState.COMPLETING
+    if runs or completes or runner.state is JobState.PENDING:
+        yield _wish(plan, runner, room_of_runner(plan), now, for_next=runs or completes)
+
+
+def _wish(plan: Plan, job: ObservedJob, nodes: Collection[str], now: int, *, for_next: bool = False) -> Wish:
+    return Wish(plan.partition, job, tuple(sorted(nodes)), now, for_next=for_next)
+
 
 KEPT_S = 60
 """So long after it was last renewed it ends by itself; Slurm forgets it within half a minute more."""
