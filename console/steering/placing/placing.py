@@ -16,10 +16,13 @@ is written down before; asking twice does no harm.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
+import structlog
 from django.db import transaction
 from django.db.models import QuerySet
 
+from console.audit.services import SYSTEM, Context, Subject, record
 from console.cluster.models import Cluster
 from console.cluster.services import show_change
 from console.core import kept_queries
@@ -27,10 +30,34 @@ from console.steering.context import CycleContext
 from console.steering.ledger import execute
 from console.steering.models import ChosenPlace, KeptPlace
 from console.steering.placing.choosing import Chosen, Treatment
-from console.steering.placing.telling import tell_placed
 from scheduler.model.actions import Action, ActionKind
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.sentence import say
+
+# --- The audit rows of jobs that are placed, and a line in the log for each ---
+
+
+log = structlog.get_logger(__name__)
+
+
+def tell_placed(row: ChosenPlace, action: str, reason: str = "") -> None:
+    """Write down what became of a job that is to be placed. Renewals of its begin time are not told."""
+    told: dict[str, object] = {"nodes": row.nodes}
+    if row.got:
+        told["runs_on"] = row.got
+    where = {"cluster": row.cluster.name, "partition": row.partition}
+    record(
+        actor=SYSTEM,
+        action=action,
+        subject=Subject(
+            type="job", id=row.job_id, label=f"{row.job_id} ({row.user})", job_id=row.job_id, **where
+        ),
+        after=told,
+        reason=reason or row.explain,
+        context=Context(cycle=row.cluster.cycle),
+    )
+    transaction.on_commit(partial(log.info, action, **where, job=row.job_id, **told))
+
 
 LATER_S = 25
 """So far off a begin time is set."""
