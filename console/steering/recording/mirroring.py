@@ -4,19 +4,22 @@ Most jobs are the same as a second ago, so each row is first only marked: what i
 made for the jobs whose mark has changed. Durations in an explanation grow by themselves and do not count as a change.
 """
 
+import hashlib
+from base64 import urlsafe_b64encode
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from console.cluster.models import LONGEST_GROUP, Cluster, Job
-from console.cluster.services import VERDICT_FIELDS, JobRow
+from console.cluster.services import MARK, VERDICT_FIELDS, JobRow
 from console.steering.decisions.deciding import Verdicts
 from console.steering.line.lines import Lines, PartitionLine
 from console.steering.models import Plan, PlanKind, PlanState
 from console.steering.plans.starting import STARTABLE
-from console.steering.recording.marks import marked, marks_of
 from console.steering.served import jobs_served
 from scheduler.contracts.requests import encode_request
-from scheduler.model.jobs import JobState, ObservedJob, Request
+from scheduler.model.jobs import JobState, ObservedJob, Request, SnapshotJob
 from scheduler.model.jobs import SnapshotJob as PlannedJob
 from scheduler.model.observation import Observation
 from scheduler.model.plan import Decision, DecisionKind
@@ -28,6 +31,61 @@ from scheduler.priority.groups import group_of
 from scheduler.priority.line import PlaceInLine
 from scheduler.reconcile.blocking import why_protected_anyway
 from scheduler.reconcile.immunity import Immunity, immunity, not_requeued
+
+# --- The marks of the mirror's rows: what a row would show, as two short texts, kept for the next look ---
+
+
+class Marked(NamedTuple):
+    """What a row was marked from, and its mark: the job, as planned, what is derived of it, what is decided."""
+
+    job: ObservedJob
+    planned: SnapshotJob | None
+    derived: tuple[Any, ...]
+    decided: tuple[Any, ...]
+    mark: str
+
+
+@dataclass(slots=True)
+class Marks:
+    """The marks of the rows of the last look, so that only what has changed is put into words again."""
+
+    before: dict[tuple[str, str], Marked] = field(default_factory=dict)
+    now: dict[tuple[str, str], Marked] = field(default_factory=dict)
+
+    def begin(self) -> None:
+        """A new look: rows that are not asked for in it are forgotten with the next."""
+        self.before, self.now = self.now, {}
+
+
+_MARKS: dict[int, Marks] = defaultdict(Marks)
+"""By cluster. A mark depends on nothing but the row, so it is right whoever asks."""
+
+
+def marks_of(cluster_key: int) -> Marks:
+    """Those of one cluster, to be read and added to."""
+    return _MARKS[cluster_key]
+
+
+def marked(
+    known: Marked | None,
+    job: ObservedJob,
+    planned: SnapshotJob | None,
+    derived: tuple[Any, ...],
+    decided: tuple[Any, ...],
+) -> Marked:
+    """A row's mark; what is the same as in the one that is known is not digested again."""
+    if known is not None and known.derived == derived and (known.job is job or known.job == job):
+        seen = known.mark[:MARK]
+    else:
+        seen = _digest((job, *derived))
+    verdict = known.mark[MARK:] if known is not None and known.decided == decided else _digest(decided)
+    return Marked(job, planned, derived, decided, seen + verdict)
+
+
+def _digest(facts: tuple[Any, ...]) -> str:
+    digest = hashlib.blake2b(repr(facts).encode(), digest_size=MARK * 3 // 4, usedforsecurity=False)
+    return urlsafe_b64encode(digest.digest()).decode("ascii")
+
 
 LONGEST_NAME = 1000
 _NO_PLACE = (0, 0, None)
