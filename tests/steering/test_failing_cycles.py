@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from console.audit.models import AuditEntry
 from console.partitions.models import Partition
 from console.steering import closing, cycle
-from console.steering.decisions import starts_given_up
+from console.steering.decisions import deciding
 from console.steering.failures import EVERYWHERE, LONGEST_SAID, place_and_words
 from console.steering.models import Cycle, CycleMeter, Pause, Plan, PlannedAction
 from console.steering.operations.pausing import pause, resume
@@ -249,7 +249,7 @@ def test_what_dies_is_not_kept(sim: Sim) -> None:
 
 @contextmanager
 def cannot_decide(*partitions: str) -> Iterator[None]:
-    honest = vars(starts_given_up)["decide"]
+    honest = vars(deciding)["decide"]
 
     def decide(snapshot: Snapshot) -> CorePlan:
         if snapshot.partition.name in partitions:
@@ -257,7 +257,7 @@ def cannot_decide(*partitions: str) -> Iterator[None]:
         return honest(snapshot)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(starts_given_up, "decide", decide)
+        patch.setattr(deciding, "decide", decide)
         yield
 
 
