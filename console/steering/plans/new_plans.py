@@ -32,7 +32,8 @@ from scheduler.model.words import amounts
 from scheduler.preemption.units.groups import label_of_jobs
 from scheduler.priority.order import natural
 
-# --- Of a plan that takes workers from elastic jobs: what they give up, and the work of those that stay, which would have
+# --- Of a plan that takes workers from elastic jobs: what they give up, and the work of those that stay, which would
+# have
 # been lost by a stop.
 
 

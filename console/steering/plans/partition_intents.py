@@ -36,7 +36,8 @@ from scheduler.model.sentence import say
 from scheduler.model.snapshot import Snapshot
 from scheduler.reconcile.decide import decide
 
-# --- What else could be done, for the person who is asked to approve a plan: the same moment, planned again differently.
+# --- What else could be done, for the person who is asked to approve a plan: the same moment, planned again
+# differently.
 # 1. Waiting: when Slurm itself expects the job to start, if it does.
 # 2. The other order of victims (the shortest runs first, or the least lost work).
 # 3. Whom it would take if this plan's victims were spared.

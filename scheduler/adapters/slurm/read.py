@@ -198,7 +198,7 @@ def may_be_told(plugin: str, version: str) -> bool:
 
 
 def units_of_topology(out: str) -> dict[str, str]:
-    """By node, its leaf switch or its block. A node of two is in neither; one that does not decode has no names.
+    """By node, its leaf switch or its block. A node of two is in neither; one that does not decode has no nodes.
 
     Switches above the leaves and blocks of blocks are no units.
     """
