@@ -44,7 +44,7 @@ def test_the_core_asks_for_nothing_that_is_a_methods(path: Path) -> None:
 
 
 def test_what_is_asked_for_is_found() -> None:
-    source = "from scheduler.preemption.elastic.steps import x\nif runner.pieces:\n    pass\n"
+    source = "from scheduler.preemption.elastic.method import x\nif runner.pieces:\n    pass\n"
     assert asked_for(source) >= {"elastic", "pieces", "x"}
 
 

@@ -7,25 +7,89 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from scheduler.model.jobs import SnapshotJob
-from scheduler.model.plan import Decision, How, PlanningResult
+from scheduler.model.plan import Decision, DecisionKind, How, PlanningResult
+from scheduler.model.reasons import Reason
+from scheduler.model.sentence import say
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.elastic.growing import grow, growers, lacking
 from scheduler.preemption.elastic.jobs_as_workers import with_growing, with_workers_together
 from scheduler.preemption.elastic.regrowing import grows_by_restart, may_restart
 from scheduler.preemption.elastic.restarts import with_restarts_limited
-from scheduler.preemption.elastic.shrinks import Shrinks
-from scheduler.preemption.elastic.steps import grows_later, shrink_elastic_jobs
+from scheduler.preemption.elastic.shrinks import Losses, Shrinks
 from scheduler.preemption.free_room import free_room, room_that_is_coming
 from scheduler.preemption.giving_way import GivingWay
-from scheduler.preemption.methods import Method, Planning, Step, StepTurn
+from scheduler.preemption.limits import HeldBack
+from scheduler.preemption.methods import Ask, Method, Planning, Step, StepTurn
+from scheduler.preemption.multi_node_search import MadeRoom
 from scheduler.preemption.node_state import RunningJob
 from scheduler.preemption.pieces import JobPieces
 from scheduler.preemption.planning_run import PlanningRun
+from scheduler.preemption.pricing import Price
+from scheduler.preemption.sentences import listed
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.units import in_pieces
+from scheduler.preemption.units.in_pieces import lose
 from scheduler.preemption.units.method import PiecesRun
 from scheduler.preemption.units.steps import free_part
+from scheduler.preemption.units.words import losing, needs, victim_of
+
+# --- What elastic jobs give up and get back, in words ---
+
+
+def shrunk(cycle: PlanningRun, ask: Ask, nodes: Iterable[str], losses: Losses) -> str:
+    """Workers make room; said before they are taken."""
+    lost = listed(losses, lambda runner: losing(cycle, runner, losses[runner]), limit=5)
+    return say("shrink", **needs(cycle, ask, nodes), losses=lost)
+
+
+def held(cycle: PlanningRun, ask: Ask, nodes: Iterable[str], losses: Losses, why: HeldBack) -> str:
+    """Workers would make room, but may not be taken now."""
+    who = listed(losses, lambda runner: cycle.say.who(runner.job), limit=5)
+    limit = cycle.say.limit(ask.job, why, len(losses))
+    return say("shrink.held", **needs(cycle, ask, nodes), victims=who, why=limit)
+
+
+# --- The step in which elastic jobs give up workers, before anybody is stopped (spec 4, document 003) ---
+# A job is never shrunk below its minimum, and only for one that outranks it. Pauses, waits and cool-downs hold a
+# shrink back like a stop; the numbers of stops within an hour do not count it.
+
+
+def shrink_elastic_jobs(shrinks: Shrinks, cycle: PlanningRun, ask: Ask) -> Decision | None:
+    """Workers of elastic jobs make room, and nobody is stopped."""
+    found = shrinks.find(ask.shape, ask.scope)
+    if found is None:
+        return None
+    nodes = [place.node.name for place in found.places]
+    held = cycle.limits.of_the_job(ask.job)
+    if held:
+        cycle.about_to_get(found.places or ask.shape.places)
+        decision = cycle.queued(ask.job, held.reason, held(cycle, ask, nodes, found.losses, held))
+        return cycle.held_back(ask, decision)
+    said = shrunk(cycle, ask, nodes, found.losses)
+    victims = tuple(victim_of(runner, lost) for runner, lost in found.losses.items())
+    for runner, lost in found.losses.items():
+        lose(cycle.cluster_state, runner, lost)
+        cycle.gave_way.add(runner.job.id)
+    placement = cycle.search.placement(ask.shape, MadeRoom(found.places, Price()))
+    cycle.set_aside(ask.job, placement, coming_first=True)
+    return Decision(
+        ask.job.id,
+        DecisionKind.SHRINK,
+        Reason.SHRINKS,
+        said,
+        nodes=tuple(placement),
+        victims=victims,
+        units=cycle.share(ask).units,
+        placement=placement,
+    )
+
+
+def grows_later(cycle: PlanningRun, ask: Ask) -> Decision:
+    """A worker beyond the minimum of its elastic job waits for room that is free or coming."""
+    least = ask.job.elastic.min_workers if ask.job.elastic else None
+    words = say("grows.later", who=cycle.say.who(ask.job), least=least or 0)
+    return cycle.queued(ask.job, Reason.GROWS_LATER, words)
 
 
 class ElasticMethod(Method):
