@@ -16,7 +16,7 @@ from scheduler.preemption.pricing import Price, price
 from scheduler.preemption.quotes import Quotes
 from scheduler.preemption.shapes import Shapes
 from scheduler.preemption.units.in_pieces import LadderInPieces, giving_way, lose
-from scheduler.preemption.units.pricing import price as price_in_pieces
+from scheduler.preemption.units.in_pieces import price as price_in_pieces
 from scheduler.preemption.victim_prefix_sums import Stopping, VictimPrefixSums
 from tests.builders import nodes, one_node, pending, running, snapshot
 from tests.scheduler.pieces import in_pieces
