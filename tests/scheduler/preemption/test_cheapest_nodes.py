@@ -10,13 +10,13 @@ from scheduler.model.jobs import Request, SnapshotJob
 from scheduler.model.policy import VictimOrder
 from scheduler.preemption.bound_line import BoundLine, step_below
 from scheduler.preemption.candidates import Candidates
-from scheduler.preemption.cheapest_nodes import CheapestNodes
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.planner import plan
 from scheduler.preemption.pricing import Cost, Price, present
 from scheduler.preemption.quotes import ONLY_A_BOUND, Entry, Pricer, Quotes
 from scheduler.preemption.ranking import Ranking
+from scheduler.preemption.search import CheapestNodes
 from scheduler.preemption.stock import Stock, Stocks
 from scheduler.preemption.victim_prefix_sums import Stopping
 from tests.builders import node, nodes, on_nodes, one_node, pending, running, snapshot
