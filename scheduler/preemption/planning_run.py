@@ -2,24 +2,79 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 from typing import TypeVar
 
 from scheduler.model.jobs import SnapshotJob
-from scheduler.model.plan import Decision, DecisionKind
+from scheduler.model.plan import Decision, DecisionKind, PassedOver
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.giving_way import AS_A_WHOLE
 from scheduler.preemption.limits import Found, StopLimits
 from scheduler.preemption.methods import Ask, Method, MethodRun, Step, UnitGrant
-from scheduler.preemption.node_state import NodeState
-from scheduler.preemption.passed import passed_over
+from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.quotas import Quotas, beyond_quota
-from scheduler.preemption.ranking import Ranking
+from scheduler.preemption.ranking import PreemptionScope, Ranking
 from scheduler.preemption.returning import Returning
 from scheduler.preemption.search import Placement, RoomSearch
 from scheduler.preemption.sentences import ExplanationWriter
-from scheduler.preemption.shapes import Shapes
+from scheduler.preemption.shapes import Shape, Shapes
+
+# --- Why running jobs that might have been stopped were left alone: for explanations and the record ---
+
+
+_MOST = 50
+
+
+def passed_over(
+    cluster_state: ClusterState,
+    decision: Decision,
+    shape: Shape,
+    scope: PreemptionScope,
+    found: Found | None = None,
+) -> tuple[PassedOver, ...]:
+    """At most 50 running jobs that were left alone (the victims being stopped): first those on the nodes
+    chosen, then others, by node. `found`: who was found to make room, whether they may be stopped or not."""
+    enough = found is not None
+    alone = dict(found.alone) if found else {}
+    if found and found.held:
+        alone |= {runner: Reason.HELD_BACK for runner in found.room.price.victims if runner not in alone}
+    names = decision.nodes or ([place.node.name for place in found.room.places] if found else ())
+    chosen = set(names)
+    nearest = [cluster_state.by_name[name] for name in names]
+    result: dict[str, Reason] = {}
+    for place in chain(nearest, shape.places):
+        here = Reason.NOT_NEEDED if place.node.name in chosen else Reason.OTHER_PLACE
+        otherwise = here if enough else Reason.NOT_ENOUGH
+        for job in place.ending:
+            result.setdefault(job.id, Reason.ENDING)
+        for runner in place.runners:
+            if runner.alive and runner.job.id not in result:
+                result[runner.job.id] = alone.get(runner) or why(runner, scope, otherwise)
+        if len(result) >= _MOST:
+            break
+    return tuple([PassedOver(job_id, reason) for job_id, reason in islice(result.items(), _MOST)])
+
+
+def why(runner: RunningJob, scope: PreemptionScope, otherwise: Reason) -> Reason:
+    """Why a pending job leaves a running one alone that is alive; `otherwise`: when it might have stopped
+    it."""
+    if scope.class_of(runner.first, runner.second) is None:
+        return Reason.SAME_BAND if _lower_in_band(runner, scope) else Reason.EQUAL_OR_HIGHER
+    if runner.spared:
+        return Reason(runner.spared)
+    return otherwise
+
+
+def _lower_in_band(runner: RunningJob, scope: PreemptionScope) -> bool:
+    """Whether only a band keeps the pending job from reaching it."""
+    if runner.first < scope.first:
+        return True
+    if scope.second_floor is None or runner.first != scope.first:
+        return False
+    return scope.second_floor <= runner.second < scope.second
+
 
 MOST_EXPLAINED = 50
 """So many decisions of a plan tell which running jobs they left alone."""
