@@ -11,9 +11,8 @@ from scheduler.model.plan import STOPPED, Decision, DecisionKind
 from scheduler.model.policy import VictimOrder
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import Snapshot
-from scheduler.preemption.chains import carried_out
 from scheduler.preemption.explain import explain
-from scheduler.preemption.planner import plan
+from scheduler.preemption.planner import carried_out, plan
 from tests.builders import HOUR, NOW, node, nodes, on_nodes, one_node, pending, running, snapshot
 from tests.scheduler import naive
 from tests.scheduler.planning import decide, decisions, stopped
