@@ -256,7 +256,7 @@ def test_the_order_of_rows_and_the_number_of_the_try_change_nothing(
 def test_a_plan_that_gives_nodes_without_room_is_an_error_not_a_figure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("scheduler.simulate.planning._Showing.set_of", lambda *_: 0b100)
+    monkeypatch.setattr("scheduler.simulate.replay._Showing.set_of", lambda *_: 0b100)
     lows = [row(str(i), 0, 1000, 1, group="g2") for i in range(3)]
     with pytest.raises(RuntimeError, match="no room"):
         run(3, [*lows, row("high", 1, 50, 1, group="g0")], preempt())
