@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scheduler.contracts import pieces, requests, rules, snapshot
 from scheduler.contracts import plan as plan_contract
+from scheduler.contracts import requests, rules, snapshot
 from scheduler.contracts.plan import encode_plan
 from scheduler.contracts.snapshot import decode_snapshot
 from scheduler.model.reasons import SENTENCES, Reason
@@ -44,7 +44,7 @@ def test_the_example_snapshot_can_be_planned_and_gives_the_example_plan() -> Non
 KNOWN = {
     "partition": (*rules._KEYS, *rules._BALANCE),
     "nodes": snapshot._NODE_KEYS,
-    "jobs": (*snapshot._JOB_KEYS, *pieces._NUMBERS, "per_node"),
+    "jobs": (*snapshot._JOB_KEYS, *snapshot._NUMBERS, "per_node"),
     "request": requests._KEYS,
     "plan": re.findall(r'"([a-z_]+)"', Path(plan_contract.__file__).read_text(encoding="utf-8")),
 }
