@@ -106,7 +106,7 @@ def test_undone_it_comes_back_with_all_its_nodes(sim: Sim) -> None:
 def test_a_refused_number_of_nodes_keeps_nobody_held(sim: Sim, monkeypatch: pytest.MonkeyPatch) -> None:
     """It goes on as it was, and counts as not elastic from then on."""
     monkeypatch.setattr(
-        "scheduler.adapters.simulator.resizing._restart_with",
+        "scheduler.adapters.simulator.acting._restart_with",
         lambda *_: ActionOutcome(OutcomeKind.REFUSED, "no"),
     )
     plan, job, urgent = shrunk(sim, run_time_s=10)

@@ -185,7 +185,7 @@ def _taker() -> JobSpec:
 def test_a_refused_number_lets_it_go_on_with_what_it_had(sim: Sim, monkeypatch: pytest.MonkeyPatch) -> None:
     job = shrunk(sim)
     monkeypatch.setattr(
-        "scheduler.adapters.simulator.resizing._restart_with",
+        "scheduler.adapters.simulator.acting._restart_with",
         lambda *_: ActionOutcome(OutcomeKind.REFUSED, "no"),
     )
     sim.cycles(20, every_s=2)

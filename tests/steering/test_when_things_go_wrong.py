@@ -12,8 +12,7 @@ from console.steering import ledger
 from console.steering.actions import lease
 from console.steering.cycle import run_cycle
 from console.steering.models import CycleLease, Fate, Incident, Plan, PlannedAction, Victim
-from scheduler.adapters.simulator import acting as simulated
-from scheduler.adapters.simulator import lifecycle
+from scheduler.adapters.simulator import acting, lifecycle
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.faults import ActionFault, FaultEffect
 from scheduler.adapters.simulator.jobs import OnSignal, SimJob
@@ -343,13 +342,13 @@ def test_a_stop_that_finds_its_victim_ending_at_the_signal_does_not_lose_it(
     sim: Sim, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Slurm tells of a job whose last processes are still ending that it is stopping already."""
-    told = simulated._stopping
+    told = acting._stopping
 
     def as_slurm(state: SimState, job: SimJob, action: Action) -> ActionOutcome:
         ending = job.state is JobState.COMPLETING and job.run == action.run
         return ActionOutcome(OutcomeKind.ALREADY) if ending else told(state, job, action)
 
-    monkeypatch.setattr(simulated, "_stopping", as_slurm)
+    monkeypatch.setattr(acting, "_stopping", as_slurm)
     sim.policy(grace_s=3)
     low = sim.running("ann", 8, on_signal=OnSignal.DIE, completing_s=10)
     urgent = sim.submit("cy", 8, run_time_s=5)
@@ -366,7 +365,7 @@ def test_a_victim_whose_requeue_slurmctld_forgets_as_it_dies_is_put_back(
 ) -> None:
     """Seen on real ones: killed right after it had answered, it comes back without the requeue, hears of the node that
     the script was ended by a signal, or well, and counts the job as over."""
-    told = simulated._stopping
+    told = acting._stopping
     died: list[str] = []
 
     def as_slurm(state: SimState, job: SimJob, action: Action) -> ActionOutcome:
@@ -377,7 +376,7 @@ def test_a_victim_whose_requeue_slurmctld_forgets_as_it_dies_is_put_back(
         job.killed = True
         return ActionOutcome(OutcomeKind.DONE)
 
-    monkeypatch.setattr(simulated, "_stopping", as_slurm)
+    monkeypatch.setattr(acting, "_stopping", as_slurm)
     sim.policy()
     low = sim.running("ann", 8)
     urgent = sim.submit("cy", 8, run_time_s=20)
