@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from scheduler.adapters.simulator import codec
+from scheduler.adapters.simulator import stored
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec, OnSignal
 from scheduler.adapters.simulator.placement import with_untyped
@@ -123,10 +123,10 @@ class Cluster(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         before = self.sim.observe()
-        text = json.dumps(codec.dump(self.sim.state))
-        self.sim = SimulatedCluster(codec.load(json.loads(text)))
+        text = json.dumps(stored.dump(self.sim.state))
+        self.sim = SimulatedCluster(stored.load(json.loads(text)))
         assert self.sim.observe() == before
-        assert json.dumps(codec.dump(self.sim.state)) == text
+        assert json.dumps(stored.dump(self.sim.state)) == text
 
     @invariant()
     def no_node_is_overcommitted(self) -> None:
