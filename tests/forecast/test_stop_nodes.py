@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from bench.stop_hour import made
 from scheduler.forecast.starts import sure
 from scheduler.forecast.stop_hour import Beginning, StopHour
-from scheduler.forecast.stop_hour_nodes import NodeBeginning, NodeHour
 from scheduler.forecast.stop_picture import Arrival, RiskPicture, Runner, Waiter
-from scheduler.forecast.stop_risk import MOST_ON_NODES, PastHours, stop_chances
+from scheduler.forecast.stop_risk import MOST_ON_NODES, NodeBeginning, NodeHour, PastHours, stop_chances
 
 LOW, MIDDLE, HIGH = 0, 1, 2
 OUTRANKS = {LOW: frozenset[int](), MIDDLE: frozenset({LOW}), HIGH: frozenset({LOW, MIDDLE})}
