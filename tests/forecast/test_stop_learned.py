@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from scheduler.forecast.starts import sure
-from scheduler.forecast.stop_figures import FIGURES, figures_of
+from scheduler.forecast.stop_figures import FIGURES, figures_of, node_chances
 from scheduler.forecast.stop_learned import BASE, CORRECTED, ETA, LEARNED, StopLearner
-from scheduler.forecast.stop_nodes import node_chances
 from scheduler.forecast.stop_picture import Arrival, RiskPicture, Runner, Waiter
 from scheduler.forecast.stop_risk import PastHours
 
