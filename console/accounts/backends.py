@@ -56,7 +56,7 @@ class DirectoryBackend(PasswordBackend):
             return None
         if len(username) > LONGEST_NAME or len(password) > LONGEST_PASSWORD or _has_password_here(username):
             return None
-        from console.accounts import directory  # ldap3 takes a while to import, and most have no directory
+        from console.accounts import directory
         from console.accounts.single_sign_on import admit
 
         outsider = directory.verified(username, password)

@@ -14,8 +14,10 @@ the next ones are turned away, and one look-up has so many seconds for all of it
 
 import math
 import ssl
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,9 +34,38 @@ from ldap3.core.exceptions import (
 )
 from ldap3.utils.conv import escape_bytes, escape_filter_chars
 
-from console.accounts.deadlines import at_most, within
 from console.accounts.hashing import Turns
 from console.accounts.single_sign_on import DirectoryError, Outsider
+
+# --- One time for several questions: none of them may wait longer than what is left of it ---
+
+
+LEAST_S = 0.1
+"""No question is asked with less."""
+
+_until: ContextVar[float | None] = ContextVar("when everything must be over", default=None)
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Everything that is asked inside, with `at_most`, is over in so many seconds."""
+    token = _until.set(time.monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _until.reset(token)
+
+
+def at_most(seconds: float) -> float:
+    """This long, or what is left where that is less. Raises `TimeoutError` when nothing is."""
+    until = _until.get()
+    if until is None:
+        return seconds
+    left = until - time.monotonic()
+    if left < LEAST_S:
+        raise TimeoutError("all questions together took too long")
+    return min(seconds, left)
+
 
 ISSUER = "LDAP"
 """One directory per installation: its entries are known by their own ids, whichever of its servers answers."""

@@ -27,7 +27,7 @@ def follow_directory() -> int:
     """
     if not settings.GIVEWAY_LDAP_URLS:
         return 0
-    from console.accounts import directory  # ldap3 takes a while to import, and most have no directory
+    from console.accounts import directory
 
     known = Identity.objects.filter(issuer=directory.ISSUER, user__is_active=True)
     people = list(known.select_related("user").order_by("user__username"))
