@@ -11,8 +11,15 @@ from console.forecasts.models import KeptRun
 from console.history import studies, studying
 from console.history.hindsight import facts, running
 from console.history.hindsight.asking import ask_hindsight, days_known, kept_for, spans_for
-from console.history.hindsight.nodes import PartitionNodes, nodes_of
-from console.history.hindsight.running import EMPTY, RUNS, TOO_LARGE, TOO_LONG, hindsight
+from console.history.hindsight.running import (
+    EMPTY,
+    RUNS,
+    TOO_LARGE,
+    TOO_LONG,
+    PartitionNodes,
+    hindsight,
+    nodes_of,
+)
 from console.history.hindsight.wording import told_of, urgent
 from console.history.models import PartitionMinute, Study
 from console.history.studying import LOST, MOST_TRIES, SILENT, due, work_off

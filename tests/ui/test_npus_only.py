@@ -7,7 +7,7 @@ from django.test import Client
 
 from console.cluster.models import Job, Node
 from console.forecasts.requests import size_of
-from console.history.hindsight.nodes import nodes_of
+from console.history.hindsight.running import nodes_of
 from console.reports.immune import immune_parts
 from console.starts.models import StartQuestion
 from console.steering.recording.metering import MeteredStop, _count_work
