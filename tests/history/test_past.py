@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from console.history import past as asked
+from console.history import past as past_module
 from console.history.changes import HypotheticalChange, policy_change, project_change
 from console.history.models import RecordedObservation
 from console.history.past import PastStudy, over_days
@@ -146,13 +146,13 @@ def test_with_too_little_time_it_takes_evenly_spaced_looks_and_says_how_many(
     sim.submit("ann", 8)
     record(sim, 13)
     ticks = iter(range(1000))
-    monkeypatch.setattr(asked, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
+    monkeypatch.setattr(past_module, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
     past = over_days(sim.cluster, with_policy(exempt_s=9), 7)
     assert (past.looks, past.used, past.cut) == (13, 7, False)
     assert past.total.changed.job_hours * 3600 == 12 * LOOK_S
 
     slow = iter(range(0, 100000, 7))
-    monkeypatch.setattr(asked, "time", SimpleNamespace(monotonic=lambda: float(next(slow))))
+    monkeypatch.setattr(past_module, "time", SimpleNamespace(monotonic=lambda: float(next(slow))))
     cut = over_days(sim.cluster, with_policy(exempt_s=9), 7)
     assert cut.cut
     assert cut.used < 7
