@@ -10,9 +10,8 @@ from pytest_django import DjangoAssertNumQueries
 from console.core import clock
 from console.history.models import PartitionMinute
 from console.insights import summing
-from console.insights.counting import Stretch
 from console.insights.models import PartitionDay, RoomOfDay, StopsOfDay, SummedUntil
-from console.insights.summing import _add, sum_up
+from console.insights.summing import Stretch, _add, sum_up
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.scenarios import SCENARIOS
 from tests import factories
