@@ -14,7 +14,7 @@ from console.accounts.models import User
 from console.cluster.connect import configured_cluster
 from console.cluster.models import Job
 from console.launch.past import week
-from console.launch.past.plan_rows import PlanRows
+from console.launch.past.week import PlanRows
 from console.partitions.models import Partition
 from console.projects.selectors import core_projects
 from console.steering.cycle import run_cycle
