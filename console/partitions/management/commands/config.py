@@ -15,12 +15,7 @@ from console.cluster.connect import configured_cluster
 from console.core.errors import ChangedSinceError
 from console.core.shell import shell_actor
 from console.partitions.models import Partition
-from console.partitions.priority_file import (
-    ImportResult,
-    attached_cluster,
-    export_config,
-    import_config,
-)
+from console.partitions.priority_file import ImportResult, attached_cluster, export_config, import_config
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.jsontext import parse
 
