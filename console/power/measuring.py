@@ -3,10 +3,13 @@
 A measurement is written down before it is submitted, and holds no node for which a job waits: the cycle withdraws it.
 """
 
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import structlog
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Max, Q
 
@@ -21,14 +24,50 @@ from console.power.models import (
     MeasuringRule,
     PowerReading,
 )
-from console.power.scripts import NoBenchmarkError, script_of
 from console.power.selectors import BY_NODE, MEASURE, open_measurements, rules_in_force, running_measurements
+from console.power.tokens import make_token
 from scheduler.model.benchmarks import Benchmark
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation
 from scheduler.model.reasons import Reason
 from scheduler.ports import BenchmarkPort, BenchmarkRefusedError, ClusterUnavailableError
 from scheduler.reconcile.blocking import why_blocked
+
+# --- The batch script of a measurement: the site's benchmark, and what tells its result ---
+
+
+ASKS_EVERY_S = 20
+"""So often a measurement asks whether it is to go on; after three times without an answer it ends."""
+SHIPPED = Path(__file__).parent / "benchmarks"
+
+
+class NoBenchmarkError(Exception):
+    """The benchmark that the settings name cannot be read; the message says which."""
+
+
+def script_of(measurement: Measurement) -> str:
+    """What the job of a measurement runs. Raises `NoBenchmarkError`."""
+    wrapper = (SHIPPED / "measure.sh").read_text(encoding="utf-8")
+    said = {
+        "URL": settings.GIVEWAY_NODES_URL,
+        "TOKEN": make_token(measurement.pk),
+        "DEVICES": str(measurement.devices),
+        "EVERY": str(ASKS_EVERY_S),
+        "BENCHMARK": b64encode(_benchmark(measurement.resource)).decode(),
+    }
+    for key, value in said.items():
+        wrapper = wrapper.replace(f"@{key}@", value)
+    return wrapper
+
+
+def _benchmark(resource: str) -> bytes:
+    name = "cpu" if resource in BY_NODE else "gpu"
+    path = getattr(settings, f"GIVEWAY_BENCHMARK_{name.upper()}") or SHIPPED / f"{name}.sh"
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise NoBenchmarkError(f"{path}: {error.strerror}") from error
+
 
 log = structlog.get_logger(__name__)
 

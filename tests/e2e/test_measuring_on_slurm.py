@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from console.cluster.connect import connect_benchmarks
 from console.partitions.services import ensure_partition
-from console.power import scripts
+from console.power import measuring as measuring_module
 from console.power.measuring import measure
 from console.power.models import Measurement, MeasurementState, MeasuringRule, Processor
 from console.power.selectors import outliers
@@ -143,7 +143,7 @@ def test_without_its_console_a_measurement_ends_by_itself(
     driver: Driver, console: Served, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if Giveway had been killed: nobody answers, nobody cancels anything."""
-    monkeypatch.setattr(scripts, "ASKS_EVERY_S", 1)
+    monkeypatch.setattr(measuring_module, "ASKS_EVERY_S", 1)
     measuring(driver, settings, tmp_path / "gpu.sh", LASTING, at_most=4)
     all_measured(driver, console)
     rounds(driver, console, lambda: len(console.told) >= 8, "they ask whether to go on")

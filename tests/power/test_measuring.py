@@ -9,9 +9,8 @@ from pytest_django import Settings
 from console.cluster.models import Node
 from console.core import clock
 from console.power.figures import NewReading, record
-from console.power.measuring import ask, devices_of, make_room, measure, withdraw
+from console.power.measuring import ask, devices_of, make_room, measure, script_of, withdraw
 from console.power.models import Cause, Measurement, MeasurementState, PowerReading, Source
-from console.power.scripts import script_of
 from console.power.selectors import MEASURE, open_measurements, without_measurements
 from console.power.tokens import read_token
 from scheduler.model.jobs import JobState, ObservedJob
