@@ -1,6 +1,6 @@
 """The queue as the mirror shows it, ready to be played forward: nodes, who runs, who waits in which order."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
@@ -8,17 +8,45 @@ from console.cluster.models import Cluster, Job, JobPhase, Node
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.starts.alike import who_is_alike
-from console.starts.came import who_came
 from console.starts.left import UNLIMITED_S, RunsLeft, runs_left
 from console.starts.models import StartQuestion
 from console.starts.requests import PlayedNode, PlayedWant, WantedNodes
 from console.starts.selectors import SeenJob, jobs_in_line, read_seen_jobs
 from console.starts.trials import Change, PlacedQuestion, asked_of, changes_of
 from console.steering.models import BEGUN_STATES, KeptPlace, Plan, PlanKind
+from scheduler.forecast.coming import DAY_S
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.starts import Queue, RunningShare, TriedStart, WaitingRequest, sure
 from scheduler.model.policy import Dispatch
 from scheduler.model.resources import Amounts
+
+# --- Who came in the last days, as requests: such jobs may come again while others wait ---
+
+
+REMEMBERED_S = 7 * 86_400
+"""Of older days the mirror knows only the jobs that have not ended."""
+MOST = 5000
+"""The last so many are looked at; where more come within a day, nobody is played to come."""
+
+Asking = Callable[[SeenJob, PlayedWant, RunsLeft], WaitingRequest]
+
+
+def who_came(
+    cluster: Cluster, nodes: WantedNodes, reading: RunsLeft, asking: Asking
+) -> list[tuple[float, WaitingRequest]]:
+    """How long ago each came that has started, the oldest first, and what it asked for. At most two queries."""
+    rows = Job.objects.filter(cluster=cluster, start__gt=0, submit__gte=reading.now - REMEMBERED_S)
+    last = rows.order_by("-submit").values_list("submit", flat=True)[MOST - 1 : MOST].first()
+    if last is not None and reading.now - last < DAY_S:
+        return []
+    found = []
+    for job in read_seen_jobs(rows.order_by("-submit", "job_id")[:MOST]):
+        want = nodes.want_of_job(job.request, frozenset({job.partition}))
+        ago = reading.now - job.submitted
+        if want is not None and ago > 0:
+            found.append((float(ago), asking(job, want, reading)))
+    return sorted(found, key=lambda each: -each[0])
+
 
 MOST_WAITING = 1000
 """Of so many jobs, in their order, starts are played."""
