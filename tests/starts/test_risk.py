@@ -8,10 +8,9 @@ import pytest
 
 from console.cluster.models import Job
 from console.core import clock
-from console.starts import risk, risk_picture
+from console.starts import risk
 from console.starts.models import StopChance, StopTally
-from console.starts.risk import MOST_REST_S, RENEW_S, Risks
-from console.starts.risk_picture import CPUS, GPUS, LASTS, NODES, SUBMITTED, EndedJobs
+from console.starts.risk import CPUS, GPUS, LASTS, MOST_REST_S, NODES, RENEW_S, SUBMITTED, EndedJobs, Risks
 from console.starts.selectors import read_seen_jobs
 from console.steering.models import Victim
 from scheduler.forecast.stop_learned import LEARNED, StopLearner
@@ -191,7 +190,7 @@ def test_a_job_that_may_not_be_stopped_any_more_has_no_chance(sim: Sim, clocks: 
 
 
 def test_what_has_ended_is_read_once_and_in_portions(sim: Sim, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(risk_picture, "PORTION", 10)
+    monkeypatch.setattr(risk, "PORTION", 10)
     busy(sim)
     known = EndedJobs(sim.cluster)
     assert [known.read() for _ in range(3)] == [True, True, False]
