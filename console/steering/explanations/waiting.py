@@ -15,7 +15,6 @@ from console.core.saying import names, one_after_the_other
 from console.steering.decisions.rejections import HEEDED
 from console.steering.explanations.answer import About, AnswerLine, AnswerPart
 from console.steering.explanations.growing import starts_again
-from console.steering.explanations.higher import higher
 from console.steering.explanations.known import Known
 from console.steering.explanations.placed import waits_for_its_nodes
 from console.steering.explanations.wording import (
@@ -27,11 +26,41 @@ from console.steering.explanations.wording import (
     sentence,
     stopping,
     victims,
+    who,
 )
 from console.steering.models import KeptPlace, Plan, PlanKind, PlanState
-from scheduler.model.policy import LineOrder, PartitionPolicy
+from scheduler.model.policy import LineOrder, Mode, PartitionPolicy
 from scheduler.model.reasons import Reason
 from scheduler.preemption.sentences import clean
+
+# --- With which level a job would have somebody to stop, where nobody who runs makes room for it ---
+
+
+def higher(known: Known, row: Job) -> AnswerLine:
+    """With which level it would reach somebody; whether that made enough room is another question."""
+    policy, lowest = known.policies.get(row.partition), known.lowest.get(row.partition)
+    if policy is None or lowest is None:
+        return AnswerLine(_("It starts when a running job ends."))
+    by_user = policy.mode in {Mode.USER, Mode.USER_THEN_TASK}
+    rank = _top_of_band(policy, lowest.user_level if by_user else lowest.task_level)
+    if rank == 0:
+        return AnswerLine(_("It starts when a running job ends."))
+    facts_of = {
+        "job": who(lowest.job_id, lowest.user),
+        "axis": _("user level") if by_user else _("task level"),
+        "level": clean(policy.levels[rank].name) if rank is not None else _("none"),
+    }
+    text = _("A higher %(axis)s than %(level)s might change that: then %(job)s could be stopped for it.")
+    return AnswerLine(text % facts_of)
+
+
+def _top_of_band(policy: PartitionPolicy, rank: int | None) -> int | None:
+    """The highest level of those that a level shares its band with: whoever is above it stops them."""
+    for band in policy.bands or ():
+        if rank in band:
+            return min((each for each in band if each is not None), default=None)
+    return rank
+
 
 SILENT = frozenset({"", "none", "priority", "resources"})
 """Slurm's reasons that say no more than that there is no room yet."""
