@@ -15,8 +15,7 @@ from console.core import saying
 from console.overview.heldjobs import HeldJob
 from console.overview.nodemap import DENSE_ABOVE, Moves, NodeBar, node_map
 from console.reports import squares
-from console.reports.kinds import lacks_cpus
-from console.reports.shades import Shade
+from console.reports.kinds import Shade, lacks_cpus
 from console.reports.squares import Square, SquareColour, SquareScale, UnitOfSquares
 from scheduler.model.resource_kinds import main_resource
 from scheduler.priority.order import natural

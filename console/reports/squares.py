@@ -22,9 +22,8 @@ from console.core.templatetags.ui import level_class, node_state
 from console.forecasts.models import JobForecast
 from console.partitions.models import Partition
 from console.power.models import Processor
-from console.reports.kinds import lacks_cpus
+from console.reports.kinds import SHADES, Shade, ends_of_scale, lacks_cpus, part_shade, spread_shade
 from console.reports.seen import level_field
-from console.reports.shades import SHADES, Shade, ends_of_scale, part_shade, spread_shade
 from scheduler.model.jobs import Level
 from scheduler.model.policy import PartitionPolicy
 from scheduler.model.resource_kinds import main_resource
