@@ -214,7 +214,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["console.api.parsers.BoundedJSONParser"],
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "DEFAULT_PAGINATION_CLASS": "console.api.pagination.Pages",
-    "DEFAULT_SCHEMA_CLASS": "console.api.projects.ApiSchema",
+    "DEFAULT_SCHEMA_CLASS": "console.api.openapi.ApiSchema",
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_THROTTLE_RATES": {"token": "20/min", "checkpoint": "60/min", "measurement": "600/min"},
     # Whose X-Forwarded-For is believed: GIVEWAY_TRUSTED_PROXIES, in console/api/throttles.py.
