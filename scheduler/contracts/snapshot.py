@@ -51,18 +51,18 @@ def decode_elastic(value: object, path: str) -> Elastic:
         first=fields.get("first", text, ""),
         **{key: fields.get(key, maybe(whole), None) for key in _RESTART},
     )
-    for kind in _KINDS:
-        least, wish = numbers[f"min_{kind}"], numbers[f"wish_{kind}"]
+    for unit in _KINDS:
+        least, wish = numbers[f"min_{unit}"], numbers[f"wish_{unit}"]
         if least is None:
             if wish is not None:
-                raise InputError(fields.at(f"wish_{kind}"), f"needs min_{kind}: how few it can do with")
+                raise InputError(fields.at(f"wish_{unit}"), f"needs min_{unit}: how few it can do with")
             continue
-        other = next((each for each in _KINDS if each != kind and numbers[f"min_{each}"] is not None), "")
+        other = next((each for each in _KINDS if each != unit and numbers[f"min_{each}"] is not None), "")
         if other:
-            raise InputError(fields.at(f"min_{other}"), f"stands beside min_{kind}; give one of them")
+            raise InputError(fields.at(f"min_{other}"), f"stands beside min_{unit}; give one of them")
         if wish is not None and wish < least:
-            raise InputError(fields.at(f"wish_{kind}"), f"is below min_{kind}")
-    if all(numbers[f"min_{kind}"] is None for kind in _KINDS):
+            raise InputError(fields.at(f"wish_{unit}"), f"is below min_{unit}")
+    if all(numbers[f"min_{unit}"] is None for unit in _KINDS):
         raise InputError(path, "says no minimum; give min_nodes, min_units or min_workers")
     if elastic.per_node and elastic.min_nodes is None:
         raise InputError(fields.at("per_node"), "is only of use with min_nodes; units say their own size")

@@ -33,11 +33,11 @@ from scheduler.preemption.units.method import UnitsMethod
 
 MOST_LOOKS = 6
 
-Planning = Callable[[Snapshot, frozenset[str]], PlanningResult]
+PlansAgain = Callable[[Snapshot, frozenset[str]], PlanningResult]
 """Makes a plan in which some running jobs, by their ids, are left alone."""
 
 
-def without_chains(snapshot: Snapshot, made: PlanningResult, planning: Planning) -> PlanningResult:
+def without_chains(snapshot: Snapshot, made: PlanningResult, planning: PlansAgain) -> PlanningResult:
     """The plan, or another one in which nobody is stopped who would be the next to have others stopped for it."""
     rules = snapshot.partition
     if not rules.rest_s or rules.cool_down_s:
@@ -52,7 +52,7 @@ def without_chains(snapshot: Snapshot, made: PlanningResult, planning: Planning)
     return planning(snapshot, _above_others(snapshot)) if _next_in_turn(snapshot, made, planning) else made
 
 
-def _next_in_turn(snapshot: Snapshot, made: PlanningResult, planning: Planning) -> frozenset[str]:
+def _next_in_turn(snapshot: Snapshot, made: PlanningResult, planning: PlansAgain) -> frozenset[str]:
     """Those whom the plan stops and for whom the next one would stop others."""
     victims = {victim.job for decision in made.decisions for victim in decision.victims if _stops(victim)}
     if not victims:

@@ -63,11 +63,11 @@ from scheduler.model.observation import Observation
 from scheduler.model.policy import ProjectFacts
 from scheduler.model.sentence import Listed, join, say
 
-# --- What was forecast in the made-up week: what is learned of the jobs that ended, and for the last of them what was said
+# --- What was forecast in the made-up week: what is learned of the jobs that ended, and for the last of them what was
+# said
 # of their run times, by the plain model as it was then, and of their starts.
 
 
-BATCH = 300
 FORECAST = 900
 """So many of the last jobs have a forecast: each is worked out, a millisecond each."""
 WAITED_S = 60
