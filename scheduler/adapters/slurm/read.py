@@ -73,7 +73,7 @@ def respect_licenses(jobs: Sequence[ObservedJob], free: Callable[[], Mapping[str
     """The jobs, with those marked that wait for licences. `free` is asked only when somebody wants some."""
     if not any(job.licenses and job.state is JobState.PENDING for job in jobs):
         return list(jobs)
-    left = free_licenses()
+    left = free()
     return [_waiting(job, left) if job.state is JobState.PENDING else job for job in jobs]
 
 
@@ -84,7 +84,7 @@ def _waiting(job: ObservedJob, free: Mapping[str, int]) -> ObservedJob:
         why = f"its licences {job.licenses[:40]} are not understood"
         return replace(job, unplannable=job.unplannable or why)
     for name, count in wish.items():
-        if count > free_licenses.get(name, 0):
+        if count > free.get(name, 0):
             why = f"it waits for licences ({name[:40]})"
             return replace(job, unplannable=job.unplannable or why)
     return job
@@ -95,8 +95,7 @@ def _waiting(job: ObservedJob, free: Mapping[str, int]) -> ObservedJob:
 #
 # Slurm goes through all jobs of the higher tier before it looks at those of a lower one, and keeps the nodes of a
 # partition whose job it could not start from everybody after it. So room that is made on such nodes for a job of a
-# lower
-# tier goes to the other one, and somebody was stopped in vain (tried on 26.05.5).
+# lower tier goes to the other one, and somebody was stopped in vain (tried on 26.05.5).
 #
 # 1. A job that waits for nothing but room keeps the nodes that it may use from all jobs of lower tiers.
 # 2. A job in several partitions counts with the highest of their tiers.

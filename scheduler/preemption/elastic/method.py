@@ -43,7 +43,7 @@ def shrunk(cycle: PlanningRun, ask: Ask, nodes: Iterable[str], losses: Losses) -
     return say("shrink", **needs(cycle, ask, nodes), losses=lost)
 
 
-def held(cycle: PlanningRun, ask: Ask, nodes: Iterable[str], losses: Losses, why: HeldBack) -> str:
+def words_held(cycle: PlanningRun, ask: Ask, nodes: Iterable[str], losses: Losses, why: HeldBack) -> str:
     """Workers would make room, but may not be taken now."""
     who = listed(losses, lambda runner: cycle.say.who(runner.job), limit=5)
     limit = cycle.say.limit(ask.job, why, len(losses))
@@ -64,7 +64,7 @@ def shrink_elastic_jobs(shrinks: Shrinks, cycle: PlanningRun, ask: Ask) -> Decis
     held = cycle.limits.of_the_job(ask.job)
     if held:
         cycle.about_to_get(found.places or ask.shape.places)
-        decision = cycle.queued(ask.job, held.reason, held(cycle, ask, nodes, found.losses, held))
+        decision = cycle.queued(ask.job, held.reason, words_held(cycle, ask, nodes, found.losses, held))
         return cycle.held_back(ask, decision)
     said = shrunk(cycle, ask, nodes, found.losses)
     victims = tuple(victim_of(runner, lost) for runner, lost in found.losses.items())
