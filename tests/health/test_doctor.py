@@ -25,7 +25,17 @@ from console.cluster.models import Cluster, ClusterPartition, Job
 from console.core import clock
 from console.core.files import private_files
 from console.forecasts.models import AccountingRead
-from console.health.doctor import installation, run, slurm, slurm_settings, work
+from console.health.doctor import (
+    database,
+    files,
+    forecasting,
+    installation,
+    power,
+    run,
+    slurm,
+    slurm_settings,
+    work,
+)
 from console.health.doctor.findings import Finding, Level
 from console.partitions.models import Partition
 from console.power import figures
@@ -309,9 +319,9 @@ def test_forecasts(house: Cluster) -> None:
     job = factories.make_job(house, "101", place=1)
     now = int(clock.now().timestamp())
     Job.objects.filter(pk=job.pk).update(reason="", waits_since=now - 599)
-    assert bad(run.check_forecasts()) == []
+    assert bad(forecasting.check_forecasts()) == []
     Job.objects.filter(pk=job.pk).update(waits_since=now - 700)
-    level, text = only(run.check_forecasts())
+    level, text = only(forecasting.check_forecasts())
     assert (
         level is Level.WARN
         and "nobody forecasts when they start" in text
@@ -319,35 +329,35 @@ def test_forecasts(house: Cluster) -> None:
     )
     row = factories.make_expected_start(job)
     ExpectedStart.objects.filter(pk=row.pk).update(made_at=now - 50)
-    assert bad(run.check_forecasts()) == []
+    assert bad(forecasting.check_forecasts()) == []
     ExpectedStart.objects.filter(pk=row.pk).update(made_at=now - 1900)
-    assert "last forecast 31 min ago" in only(run.check_forecasts())[1]
+    assert "last forecast 31 min ago" in only(forecasting.check_forecasts())[1]
     Job.objects.filter(pk=job.pk).update(held=True)
     AccountingRead.objects.create(cluster=house, until=0, fault="sacct: error: Connection refused")
-    level, text = only(run.check_forecasts())
+    level, text = only(forecasting.check_forecasts())
     assert level is Level.WARN and "Connection refused" in text
 
 
 def test_power(house: Cluster, settings: Settings) -> None:
-    assert list(run.check_power()) == [], "nothing is measured"
+    assert list(power.check_power()) == [], "nothing is measured"
     figures.record(house, [NewReading("n1", "gpu", device, 10.0) for device in range(4)], Source.MEASURED)
-    assert bad(run.check_power()) == []
+    assert bad(power.check_power()) == []
     figures.record(house, [NewReading("n1", "gpu", 4, 11.8)], Source.MEASURED)
-    level, text = only(run.check_power())
+    level, text = only(power.check_power())
     assert level is Level.WARN and "n1, gpu 4, is 18 % slower than the middle of its 4 siblings." in text
     Processor.objects.all().delete()
     row = Measurement.objects.create(
         cluster=house, partition="x", node="n2", resource="gpu", devices=1, cause="first", state="failed",
         asked_at=clock.now(), ended_at=clock.now(), outcome="exit code 1: no GPU",
     )  # fmt: skip
-    assert "Measuring n2 failed: exit code 1: no GPU" in only(run.check_power())[1]
+    assert "Measuring n2 failed: exit code 1: no GPU" in only(power.check_power())[1]
     Measurement.objects.filter(pk=row.pk).update(ended_at=clock.now() - timedelta(days=2))
-    assert list(run.check_power()) == []
+    assert list(power.check_power()) == []
     MeasuringRule.objects.create(partition=Partition.objects.all()[0], enabled=True)
     Cluster.objects.update(kind="slurm")
-    assert "Set GIVEWAY_NODES_URL" in only(run.check_power())[1]
+    assert "Set GIVEWAY_NODES_URL" in only(power.check_power())[1]
     settings.GIVEWAY_NODES_URL = "http://console.test"
-    assert list(run.check_power()) == []
+    assert list(power.check_power()) == []
 
 
 def test_incidents(house: Cluster) -> None:
@@ -385,19 +395,19 @@ def test_the_audit_logs_anchors(
 
 def test_the_room_on_the_disk(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a full disk the doctor found a worker that was late, and not a word of why."""
-    monkeypatch.setattr(run, "own_folders", lambda home, _database: [home])
+    monkeypatch.setattr(files, "own_folders", lambda home, _database: [home])
     settings.HOME = tmp_path
     for megabytes, level, told in (
         (5000, Level.OK, "has 4 GB of room"),
         (900, Level.WARN, "has only 900 MB of room"),
         (3, Level.FAIL, "is full (3 MB of room)"),
     ):
-        monkeypatch.setattr(run, "free_bytes", lambda _folder, megabytes=megabytes: megabytes << 20)
-        [found] = run.check_disk()
+        monkeypatch.setattr(files, "free_bytes", lambda _folder, megabytes=megabytes: megabytes << 20)
+        [found] = files.check_disk()
         assert found.level is level and told in found.what, found
         assert bool(found.fix) is (level is not Level.OK)
     settings.HOME = tmp_path / "nowhere"
-    level, text = only(run.check_disk())
+    level, text = only(files.check_disk())
     assert level is Level.FAIL and "cannot write in" in text
 
 
@@ -455,16 +465,16 @@ def test_settings_that_are_for_trying_out(settings: Settings) -> None:
 def test_sqlite_is_for_one(db: None, settings: Settings) -> None:
     if connection.vendor != "sqlite":
         pytest.skip("about SQLite")
-    assert bad(run.check_database()) == []
+    assert bad(database.check_database()) == []
     settings.GIVEWAY_CLUSTER = "slurm"
-    level, text = only(run.check_database())
+    level, text = only(database.check_database())
     assert level is Level.WARN and "PostgreSQL" in text
 
 
 def test_missing_migrations(db: None) -> None:
     latest = MigrationRecorder.Migration.objects.filter(app="steering").order_by("-name")[0]
     latest.delete()
-    level, text = only(run.check_database())
+    level, text = only(database.check_database())
     missing = f"The migration steering.{latest.name} is missing."
     assert level is Level.FAIL and missing in text and "migrate" in text
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from console.cluster.models import Node
-from console.health.doctor.run import check_power
+from console.health.doctor.power import check_power
 from console.health.metrics import text
 from console.notices.collecting import collect
 from console.notices.models import Notice, NoticeKind

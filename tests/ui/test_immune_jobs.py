@@ -8,7 +8,7 @@ from django.test import Client
 
 from console.cluster.models import Cluster
 from console.health.doctor.findings import Level
-from console.health.doctor.run import check_immune
+from console.health.doctor.immune import check_immune
 from console.health.metrics import text
 from tests import factories
 from tests.factories import EPOCH
