@@ -152,7 +152,7 @@ def test_a_cluster_that_is_not_seen_is_not_recorded(sim: Sim, monkeypatch: pytes
     sim.port.advance(120)
     seen = sim.port.observe()
     monkeypatch.setattr(
-        sim.port, "observe", lambda: type(seen)(seen.cluster, seen.taken_at, faults=("half",))
+        sim.port, "observe", lambda **_: type(seen)(seen.cluster, seen.taken_at, faults=("half",))
     )
     report = run_cycle(sim.cluster)
     assert report is not None and report.fault

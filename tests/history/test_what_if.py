@@ -84,7 +84,7 @@ def test_nothing_is_saved_and_nobody_is_asked(
     sim.running("ann", 8)
     sim.submit("bob", 6)
     look(sim)
-    monkeypatch.setattr(sim.port, "observe", lambda: pytest.fail("the cluster was asked"))
+    monkeypatch.setattr(sim.port, "observe", lambda **_: pytest.fail("the cluster was asked"))
     before = AuditEntry.objects.count(), PolicyRevision.objects.count(), Plan.objects.count()
     with django_assert_max_num_queries(23):
         what_if(sim.cluster, with_policy(user_overrides={"ann": "P0"}))

@@ -132,8 +132,8 @@ def _limited(sim: Sim, monkeypatch: pytest.MonkeyPatch, job: str) -> Callable[[]
     observe = sim.port.observe
     on: list[bool] = []
 
-    def seen() -> Observation:
-        told = observe()
+    def seen(*, quick: bool = False) -> Observation:
+        told = observe(quick=quick)
         if not on:
             return told
         jobs = [

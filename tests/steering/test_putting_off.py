@@ -64,8 +64,8 @@ def test_a_limit_that_is_told_once_there_is_room_gives_the_victim_back_at_once(
     urgent = sim.submit("cy", NEVER)
     observe = sim.port.observe
 
-    def seen() -> Observation:
-        told = observe()
+    def seen(*, quick: bool = False) -> Observation:
+        told = observe(quick=quick)
         if any(job.state is not JobState.PENDING for job in told.jobs):
             return told
         jobs = [replace(j, slurm_reason="QOSGrpCpuLimit") if j.id == urgent else j for j in told.jobs]
