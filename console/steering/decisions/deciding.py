@@ -26,8 +26,7 @@ from scheduler.reconcile.decide import Outstanding, decide, overlay
 # --- Room that is kept for a start for which nobody is stopped, and that others need more ---
 # Slurm had left a job waiting beside free room, and Giveway has put it first in line (`plans.starting`). Until it runs
 # its room counts as taken. If somebody who ranks higher comes meanwhile and needs that room, nobody is stopped
-# instead of
-# it: the start is given up, and its job waits in its own place.
+# instead of it: the start is given up, and its job waits in its own place.
 
 
 def decide_with_starts(
