@@ -7,7 +7,6 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from console.core.fields import NumberField, WholeField
-from console.partitions.choices import APPLIES_TO, OTHERWISE
 from scheduler.contracts.rules import encode_balance
 from scheduler.model.policy import AppliesTo, Balance, Otherwise
 
@@ -15,6 +14,14 @@ BALANCE = "balance"
 PREFIX = "balance_"
 KEYS = ("resource", "max_distance", "else", "applies_to", "swap_below_s", "most_wait_s")
 """The keys of `balance` in the priority file; the form's fields are called like them, with the prefix."""
+APPLIES_TO = (
+    (AppliesTo.ALL, _("every job that asks for several processors")),
+    (AppliesTo.ASKED, _("jobs that ask for one (balanced), and those whose type says so")),
+)
+OTHERWISE = (
+    (Otherwise.WAIT, _("the job waits")),
+    (Otherwise.NEAREST, _("the job takes the nearest set, and its page says how uneven it is")),
+)
 USUAL = {"else": Otherwise.WAIT.value, "applies_to": AppliesTo.ALL.value, "swap_below_s": 0, "most_wait_s": 0}
 
 

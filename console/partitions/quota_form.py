@@ -11,10 +11,10 @@ from django.utils.translation import gettext_lazy as _
 
 from console.core.fields import ReasonField, WholeField
 from console.core.saying import set_in_type
-from console.partitions.choices import choices_of
 from console.partitions.models import Partition, PolicyDraft
 from console.partitions.quotas import JOBS, QuotaKind, limits_of, resource_word, resources_of
 from console.partitions.selectors import decoded, policy_of
+from console.partitions.setting_fields import choices_of
 from scheduler.contracts.config import encode_policy
 from scheduler.model.policy import PartitionPolicy
 

@@ -6,7 +6,6 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from console.core.fields import SwitchField, WholeField
-from console.partitions.choices import choices_of
 from console.partitions.patterns import PatternsField
 from scheduler.model.policy import SETTINGS
 from scheduler.model.policy_setting import PolicySetting, SettingKind
@@ -14,6 +13,14 @@ from scheduler.model.policy_setting import PolicySetting, SettingKind
 RADIO = "first"
 """The section in which choices stand one under the other."""
 UNITS = {"seconds": _("seconds"), "times": _("times"), "jobs": _("jobs")}
+
+
+def choices_of(key: str) -> list[tuple[Any, Any]]:
+    """The values of a setting with their words; of a switch as `true` and `false`."""
+    return [
+        (str(value).lower() if isinstance(value, bool) else value, _(words))
+        for value, words in SETTINGS[key].words.items()
+    ]
 
 
 def setting_fields() -> dict[str, forms.Field]:

@@ -4,11 +4,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from scheduler.contracts.errors import InputError, join, kind, quoted
 from scheduler.contracts.jsontext import Doubled
 from scheduler.model.jobs import Level
+from scheduler.model.policy_setting import PolicySetting, SettingKind
 from scheduler.model.sentence import say
 
 T = TypeVar("T")
@@ -225,3 +226,32 @@ def unique(values: Iterable[str], paths: Iterable[str], what: str) -> None:
 def plain(value: float) -> float:
     """A number as people write it: 40, not 40.0."""
     return int(value) if value == int(value) else value
+
+
+# --- The settings of a policy, read by what they may be ---
+
+SIGNALS = ("", "USR1", "USR2", "TERM", "INT", "HUP", "QUIT", "CONT", "URG", "WINCH", "XCPU")
+
+
+def reader_of(setting: PolicySetting) -> Reader[Any]:
+    """A choice is read by its own type."""
+    return _READERS.get(setting.kind) or choice(type(setting.default))
+
+
+def _signal(value: object, path: str) -> str:
+    word = text(value, path)
+    if word not in SIGNALS:
+        known = ", ".join(SIGNALS[1:])
+        raise InputError(path, f'{quoted(word)} is not one of {known} ("" sends none)')
+    return word
+
+
+_READERS: Mapping[SettingKind, Reader[Any]] = {
+    SettingKind.SECONDS: whole,
+    SettingKind.TIMES: whole,
+    SettingKind.LIMIT: maybe(whole),
+    SettingKind.LIMIT_FROM_1: maybe(positive),
+    SettingKind.SWITCH: flag,
+    SettingKind.PATTERNS: different(name),
+    SettingKind.SIGNAL: _signal,
+}

@@ -19,12 +19,12 @@ from scheduler.contracts.fields import (
     name,
     number,
     plain,
+    reader_of,
     text,
     unique,
     whole,
 )
 from scheduler.contracts.rules import bands, decode_balance, encode_balance
-from scheduler.contracts.settings import reader_of
 from scheduler.contracts.task_types import decode_task_type, encode_task_type
 from scheduler.model.policy import SETTINGS, LevelRule, NotRequeueable, PartitionPolicy
 from scheduler.model.sentence import say

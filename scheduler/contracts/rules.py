@@ -17,10 +17,10 @@ from scheduler.contracts.fields import (
     maybe,
     name,
     number,
+    reader_of,
     text,
     whole,
 )
-from scheduler.contracts.settings import reader_of
 from scheduler.model.jobs import Level
 from scheduler.model.policy import SETTINGS, AppliesTo, Balance, Mode, Otherwise, OverQuota, VictimOrder
 from scheduler.model.sentence import say

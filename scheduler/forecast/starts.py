@@ -1,7 +1,7 @@
 """When waiting jobs start, and where: the queue played forward in many draws of how long everybody runs.
 
 In a draw all run times are fixed, and jobs end by them. Who starts when is decided as the scheduler does, which knows
-limits only (`backfill`): in order, and past those who do not fit where nobody with a reservation may be delayed. A job
+limits only: in order, and past those who do not fit where nobody with a reservation may be delayed. A job
 with kept nodes has its reservation there, before all others.
 """
 
@@ -33,8 +33,7 @@ from scheduler.forecast.together import Bond, Strata
 #    free by what the scheduler counts on. Of these it takes the ones that come free last. It is made anew each time.
 #
 # What is only tried takes nothing. Once it is the first of its line it starts when those who run then have ended, if
-# it
-# has not found room before.
+# it has not found room before.
 
 
 Bools = NDArray[np.bool_]

@@ -21,16 +21,12 @@ from scheduler.forecast.stop_risk import PastHours
 # --- Who is next on the nodes: the chance to be stopped for a job that wants much of one node ---
 # The play of the hour in one pool (`stop_hour`) does not see nodes, and on nodes (`stop_hour_nodes`) it has few draws.
 # Who wants eight units of a node finds no room in eight that are free on eight nodes, and stops whoever holds the
-# rest of
-# the cheapest node. So for each kind of job that comes (its rank, its units on a node, how many nodes), nodes are put
-# into the order in which room would be made on them: first where the most valuable of those to be stopped is worth
-# least,
-# then the next. The node that is the n-th in it is reached when n such jobs come that find no free node; how many
-# come is
-# taken as a Poisson number about what is usual. Who wants one unit is not looked at: any that is free will do, and the
-# play knows it. Ends are not looked at either; the chance is too high for that, and is only one of the figures that
-# are
-# learned from.
+# rest of the cheapest node. So for each kind of job that comes (its rank, its units on a node, how many nodes), nodes
+# are put into the order in which room would be made on them: first where the most valuable of those to be stopped is
+# worth least, then the next. The node that is the n-th in it is reached when n such jobs come that find no free node;
+# how many come is taken as a Poisson number about what is usual. Who wants one unit is not looked at: any that is
+# free will do, and the play knows it. Ends are not looked at either; the chance is too high for that, and is only one
+# of the figures that are learned from.
 
 
 MOST_KINDS = 8

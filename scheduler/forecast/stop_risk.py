@@ -27,10 +27,9 @@ from scheduler.forecast.stop_picture import HORIZON_S, Arrival, RiskPicture
 # --- What is free on the nodes of one drawn hour, and what more room on them costs ---
 # On a node those are stopped who come first in the order of stopping, if they suffice; nobody who is not needed. Nodes
 # are compared by the most valuable rank that has to go, how long those of it have run together, how many they are,
-# then
-# the next rank; then by what would be left over. On which nodes there is room to be had is kept by kind of request,
-# and
-# so are prices; both are looked at again only where something has changed, prices only when they are asked for.
+# then the next rank; then by what would be left over. On which nodes there is room to be had is kept by kind of
+# request, and so are prices; both are looked at again only where something has changed, prices only when they are
+# asked for.
 
 
 Cost = tuple[tuple[tuple[int, int, int], ...], int, int, int]
@@ -247,10 +246,8 @@ class NodeRooms:
 
 # --- One drawn hour of a partition, node by node ---
 # As the hour in one pool (`stop_hour`), but who waits wants so many units on each of so many nodes: eight units that
-# are
-# free on eight nodes are no room for who wants a whole node. Who fits starts where the least is left over; for who
-# does
-# not, nodes are taken one after the other, the cheapest first (`stop_rooms`).
+# are free on eight nodes are no room for who wants a whole node. Who fits starts where the least is left over; for
+# who does not, nodes are taken one after the other, the cheapest first.
 
 
 Line = tuple[int, int, int, list[int]]

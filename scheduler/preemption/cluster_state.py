@@ -24,9 +24,9 @@ from scheduler.priority.order import natural
 # --- Which of the running tasks of one group go first: those that lose least (spec 2.5) ---
 # What a task loses is the time since the last checkpoint that its present run has acknowledged, or all that it has run
 # where there is none. Where the group stands among other victims does not depend on that: its tasks keep their times
-# of
-# running and of submission, and their places in the order of ids, among them; the one that loses least counts as the
-# youngest and the last submitted. So nobody is stopped instead of another user's job because he saves his state often.
+# of running and of submission, and their places in the order of ids, among them; the one that loses least counts as
+# the youngest and the last submitted. So nobody is stopped instead of another user's job because he saves his state
+# often.
 
 
 def order_by_loss(runners: list[RunningJob], now: int) -> None:

@@ -52,9 +52,8 @@ from scheduler.priority.order import pending_order
 # where that costs least.
 #
 # So many of each: the nodes of each group are looked for by themselves, among nodes that no other group may have.
-# There
-# is room when every group has some. Looking ahead, even sets and losing a part are not tried: what is left is the
-# queue.
+# There is room when every group has some. Looking ahead, even sets and losing a part are not tried: what is left is
+# the queue.
 
 
 def first_of(step: Decide, cycle: PlanningRun, asks: Sequence[Ask]) -> Decision | None:

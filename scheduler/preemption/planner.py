@@ -150,7 +150,7 @@ METHODS: Sequence[Method] = (UnitsMethod(), ElasticMethod(), EvenSetsMethod(), R
 def plan(snapshot: Snapshot) -> PlanningResult:
     """The plan for a snapshot: one decision per pending job, in the order in which they were made.
 
-    Where stopped jobs have a rest, nobody is stopped who would be the next to have others stopped for it (`chains`).
+    Where stopped jobs have a rest, nobody is stopped who would be the next to have others stopped for it.
     """
     planning: Planning = _without_chains
     for method in METHODS:

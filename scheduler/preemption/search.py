@@ -27,8 +27,8 @@ from scheduler.preemption.victim_prefix_sums import Stopping, Tiers, VictimPrefi
 # first, in a heap per shape. When it is asked, it looks again only at the nodes that have changed since the last time,
 # and of those only at the ones that could give enough (`stock`); entries of the heap that are out of date are dropped
 # when they come to the top. With a lower bound, which is cheap to get, a node is priced only when its bound comes to
-# the
-# top; and it still is a lower bound after most changes (`NodeIndex.cheaper`), so that a new one is needed only then.
+# the top; and it still is a lower bound after most changes (`NodeIndex.cheaper`), so that a new one is needed only
+# then.
 #
 # With a line of bounds that many shapes share (`bound_line`), nodes enter the heap only as far as they might be the
 # cheapest: another size of request then costs a look at a few nodes, not at all of them.

@@ -28,8 +28,7 @@ from scheduler.simulate.workload import Machines, Work, Workload
 # Of the waiting jobs it is shown those that would fit if all jobs that they may stop were gone, of each kind at most
 # as many as would fit then. Of the running jobs it is shown those that may be stopped for one of these; what the rest
 # hold counts as held elsewhere. In one of a hundred small random workloads somebody is stopped a little earlier or
-# later
-# than if it saw all. Jobs that it would only start in free room are left to `easy`.
+# later than if it saw all. Jobs that it would only start in free room are left to `easy`.
 
 
 HOUR_S = 3600

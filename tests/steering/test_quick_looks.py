@@ -57,7 +57,7 @@ def test_what_stops_are_checked_by_is_never_a_quick_look(sim: Sim, monkeypatch: 
     looks = Looks(sim, monkeypatch)
     held: Any = lease.take(sim.cluster)
     context = CycleContext(sim.port, sim.port.observe(quick=True), held, Failures())
-    look = _Look(context)
-    assert look.latest() is not None and not look.latest().is_quick  # type: ignore[union-attr]
+    seen = _Look(context).latest()
+    assert seen is not None and not seen.is_quick
     assert looks.quick == [True, False]
     held.release()

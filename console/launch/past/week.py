@@ -64,8 +64,7 @@ from scheduler.model.policy import ProjectFacts
 from scheduler.model.sentence import Listed, join, say
 
 # --- What was forecast in the made-up week: what is learned of the jobs that ended, and for the last of them what was
-# said
-# of their run times, by the plain model as it was then, and of their starts.
+# said of their run times, by the plain model as it was then, and of their starts.
 
 
 FORECAST = 900

@@ -33,8 +33,7 @@ from scheduler.preemption.units.groups import label_of_jobs
 from scheduler.priority.order import natural
 
 # --- Of a plan that takes workers from elastic jobs: what they give up, and the work of those that stay, which would
-# have
-# been lost by a stop.
+# have been lost by a stop.
 
 
 def keep_of_shrunk(victims: Iterable[dict[str, Any]], jobs: Collection[SnapshotJob], now: int) -> None:

@@ -177,9 +177,8 @@ class PlanClaims:
 
 # --- Plans by which a job that was made smaller starts again on more nodes ---
 # Such a plan is for the job itself, which is its own victim. Its steps: checkpoint signal; once the job has said that
-# it
-# has saved its state, requeue (held); the larger number of nodes; release to the front of the line.
-# Where a person approves plans there is none: nobody is asked about it.
+# it has saved its state, requeue (held); the larger number of nodes; release to the front of the line. Where a person
+# approves plans there is none: nobody is asked about it.
 
 
 def settle_growth(new: NewPlans, decision: Decision, plan: Plan | None) -> bool:

@@ -77,10 +77,9 @@ def _scontrol(runner: CommandRunner, *job_id: str) -> str:
 
 # --- Nodes that a job keeps for its user: `--exclusive=user` and `=mcs`, and partitions whose jobs are all so.
 # Slurm tells of such a job only what it asked for, and gives the rest of its nodes to nobody but its user. Until the
-# last
-# such job on a node has ended nobody else gets anything there, whoever else of that user goes. So each of them counts
-# as
-# holding the whole node: where there are several, or others of its user beside one, more is held than there is.
+# last such job on a node has ended nobody else gets anything there, whoever else of that user goes. So each of them
+# counts as holding the whole node: where there are several, or others of its user beside one, more is held than there
+# is.
 #
 # Tried on 22.05.8, 24.11.5 and 26.05.5.
 

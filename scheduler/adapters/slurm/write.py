@@ -125,11 +125,9 @@ class Keeper:
 # --- Letting held jobs go on: at once, and where wished at a place in line from the first moment ---
 # First Slurm's own delay after a requeue is shortened, then the job is released: the other way round it would be waited
 # out. A begin time that somebody has set stays. Slurm's is not shortened to nothing: slurmd refuses a job that starts
-# in
-# the very second in which it was stopped ("Job credential revoked"), and slurmctld then ends it for good. A requeued
-# job's submit time is that of its return to the queue, by slurmctld's own clock; the next second is safe. A moment in
-# the
-# past is as good as now.
+# in the very second in which it was stopped ("Job credential revoked"), and slurmctld then ends it for good. A
+# requeued job's submit time is that of its return to the queue, by slurmctld's own clock; the next second is safe. A
+# moment in the past is as good as now.
 #
 # With a place it is the other way round: Slurm sets none on a held job, so the job is released while its delay still
 # keeps it from starting, then gets its place in line and its begin time in one call. A place by nice needs a look in
