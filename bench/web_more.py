@@ -178,7 +178,7 @@ def _approvals(cluster: Any, now: datetime) -> int:
     """Requests that wait for a person. The number of the last one."""
     from console.cluster.models import Job
     from console.steering.models import Cycle, Plan
-    from console.steering.plans.versions import keep_version
+    from console.steering.served import keep_version
 
     cycle = Cycle.objects.filter(cluster=cluster).latest("pk")
     planned = Plan.objects.filter(state="proposed").values_list("job_id", flat=True)

@@ -25,7 +25,7 @@ from console.power.models import PowerIncident
 from console.projects.models import MemberRole, Membership, Project, TaskPattern
 from console.starts.models import ExpectedStart
 from console.steering.models import Cycle, CycleOutcome, Fate, Incident, Plan, PlannedAction, Victim
-from console.steering.plans.versions import keep_version
+from console.steering.served import keep_version
 
 PASSWORD = "a long enough password"
 """Everybody's, in tests."""

@@ -10,8 +10,8 @@ from console.cluster.models import Cluster, Node
 from console.health.doctor.findings import Finding, fail
 from console.projects.models import Project, ProjectProposal, UrgencyRequest
 from console.setup.models import Examination
+from console.steering.failures import Streak, written
 from console.steering.models import CycleMeter, Fate, Pause, Plan, Victim
-from console.steering.streaks import Streak, written
 from tests import factories
 
 HOUR = timedelta(hours=1)

@@ -18,10 +18,9 @@ from console.api.base import ApiView
 from console.api.strict import valid
 from console.api.throttles import AddressThrottle
 from console.cluster.models import Job, JobPhase
-from console.steering.acknowledging import LONGEST_SAVED
-from console.steering.actions.checkpoint_tokens import BadTokenError, make_token, read_token
-from console.steering.actions.checkpoints import acknowledge, asked_of
+from console.steering.checkpoints import BadTokenError, acknowledge, asked_of, make_token, read_token
 from console.steering.models import Checkpoint, Via
+from console.steering.past import LONGEST_SAVED
 
 
 class NotAskedError(APIException):

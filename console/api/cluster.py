@@ -7,7 +7,7 @@ from rest_framework import serializers
 from console.api.base import ApiDetail
 from console.api.fields import ObjectField
 from console.cluster.models import Cluster
-from console.steering.operations.standing import standing
+from console.steering.requests import standing
 
 
 class FailureSerializer(serializers.Serializer):

@@ -18,12 +18,10 @@ from console.api.strict import valid
 from console.api.work import WorkSerializer, work_data
 from console.core.resaying import resay
 from console.steering import selectors
+from console.steering.approvals import OutOfDateError, approve, reject, since_opened, why_not_now
 from console.steering.models import Plan
-from console.steering.operations.approving import OutOfDateError, approve, reject
-from console.steering.operations.differences import since_opened
-from console.steering.operations.requests import request_of
-from console.steering.operations.up_to_date import why_not_now
-from console.steering.ways import VictimWay, count_of
+from console.steering.requests import request_of
+from console.steering.sentences import VictimWay, count_of
 
 APPROVE, REJECT = "approve", "reject"
 

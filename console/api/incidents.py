@@ -16,7 +16,7 @@ from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.changes import ReasonSerializerField, changing
 from console.api.fields import EpochField, MomentFilter
 from console.steering.models import Incident, IncidentKind
-from console.steering.operations.closing import close_incident
+from console.steering.requests import close_incident
 
 
 class IncidentSerializer(serializers.ModelSerializer):

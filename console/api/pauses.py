@@ -16,8 +16,8 @@ from console.api.fields import SaidField
 from console.api.strict import valid
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
+from console.steering import pausing
 from console.steering.models import Pause
-from console.steering.operations import pausing
 
 
 class PauseSerializer(serializers.Serializer):

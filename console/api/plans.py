@@ -17,11 +17,9 @@ from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.dataclasses import DataclassSerializer
 from console.api.fields import AmountsByNodeField, AmountsSerializerField, EpochField, MomentFilter, SaidField
 from console.api.work import WorkSerializer, work_data
+from console.steering.approvals import shown_input, since_opened
 from console.steering.models import Checkpoint, Plan, PlanKind, PlannedAction, PlanState, PlanVersion, Victim
-from console.steering.operations.differences import since_opened
-from console.steering.operations.instead import mark_of_alternative
-from console.steering.operations.requests import ApprovalRequest
-from console.steering.plans.shown_input import shown_input
+from console.steering.requests import ApprovalRequest, mark_of_alternative
 from console.steering.selectors import lost_by
 from scheduler.model.actions import STOPPING
 from scheduler.model.plan import PassedOver

@@ -5,7 +5,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from console.steering.work import hours, work_words
+from console.steering.selectors import hours, work_words
 from scheduler.model.resource_kinds import COUNTED
 
 

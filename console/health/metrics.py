@@ -18,9 +18,9 @@ from console.cluster.models import Cluster
 from console.core import clock
 from console.core.files import free_bytes, own_folders
 from console.health.measuring import Measurements, broker_queues, measure
-from console.steering.cadence import read_cadences
+from console.steering import metrics
+from console.steering.metrics import read_cadences
 from console.steering.models import OPEN_STATES, CycleMeter
-from console.steering.recording import metering
 
 PLACE = ("cluster", "partition")
 
@@ -84,7 +84,7 @@ def _cycles(figures: Measurements) -> Iterator[Metric]:
     phases = {
         (cluster, phase): meter.phases[phase]
         for cluster, meter in figures.meters.items()
-        for phase in metering.PHASES
+        for phase in metrics.PHASES
         if phase in meter.phases
     }
     degraded = {(cluster,): meter.degraded for cluster, meter in figures.meters.items()}
@@ -165,9 +165,9 @@ def _work(figures: Measurements) -> Iterator[Metric]:
     starts: dict[tuple[str, ...], dict[str, Any]] = {}
     work: dict[str, dict[tuple[str, ...], float]] = {"lost": {}, "saved": {}}
     for cluster, meter in figures.meters.items():
-        for partition, kept in meter.phases.get(metering.START, {}).items():
+        for partition, kept in meter.phases.get(metrics.SUBMIT_TO_START, {}).items():
             starts[cluster, partition] = kept
-        for partition, sums in meter.phases.get(metering.WORK, {}).items():
+        for partition, sums in meter.phases.get(metrics.WORK, {}).items():
             for name, by_resource in sums.items():
                 for resource, amount in by_resource.items():
                     work[name][cluster, partition, resource] = amount

@@ -10,9 +10,9 @@ from django.db.migrations.executor import MigrationExecutor
 
 from console.cluster.models import Cluster
 from console.core import clock
-from console.steering.cadence import read_cadence
+from console.steering.failures import read, what_holds
+from console.steering.metrics import read_cadence
 from console.steering.models import CycleMeter
-from console.steering.streaks import read, what_holds
 
 LATE_CYCLES = 3
 LEAST_LATE_S = 10.0

@@ -12,9 +12,9 @@ from console.cluster.models import Cluster, Job, JobPhase, Node
 from console.history.models import PartitionMinute
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
+from console.steering.metrics import stops_of
 from console.steering.models import STOP_KINDS, ActionState, PlannedAction
-from console.steering.recording.metering import stops_of
-from console.steering.work import Work, add_work, work_of
+from console.steering.selectors import Work, add_work, work_of
 from scheduler.model.policy import Mode
 from scheduler.model.resources import add
 

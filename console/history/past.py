@@ -22,12 +22,10 @@ from console.history.changes import HypotheticalChange
 from console.history.models import PartitionMinute, RecordedObservation
 from console.history.recording import unpacked
 from console.history.what_if import NotNowError, alone, decided, latest_look, neighbourhoods, side_of, touched
-from console.steering.decisions.deciding import Verdicts
-from console.steering.decisions.facts import Facts, gather, partition_policies
-from console.steering.decisions.patience import foresee
-from console.steering.decisions.putting_off import PuttingOff
-from console.steering.decisions.stops import Stops
-from console.steering.work import Work, add_work, work_of, work_words
+from console.steering.backoff import PuttingOff, foresee
+from console.steering.deciding import Verdicts
+from console.steering.facts import Facts, Stops, gather, partition_policies
+from console.steering.selectors import Work, add_work, work_of, work_words
 from scheduler.model.jobs import JobState, SnapshotJob
 from scheduler.model.observation import Observation
 from scheduler.model.plan import PlanningResult

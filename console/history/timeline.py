@@ -17,7 +17,7 @@ from console.core.remembered import Remembered
 from console.history.models import PartitionMinute
 from console.history.spans import DAY, SPANS, USUAL, by_step, by_step_of_each, span_asked
 from console.partitions.models import Partition
-from console.steering.work import Work, add_work
+from console.steering.selectors import Work, add_work
 from scheduler.model.resource_kinds import COUNTED
 
 UNCONFIGURED = "none"

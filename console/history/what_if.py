@@ -17,10 +17,9 @@ from console.cluster.models import Cluster
 from console.history.changes import HypotheticalChange
 from console.history.models import LatestObservation
 from console.history.recording import unpacked
-from console.steering.decisions.deciding import Verdicts, decide_all
-from console.steering.decisions.facts import Facts, gather, partition_policies
-from console.steering.decisions.open_plans import open_plans
-from console.steering.decisions.patience import foresee
+from console.steering.backoff import foresee
+from console.steering.deciding import Verdicts, decide_all, open_plans
+from console.steering.facts import Facts, gather, partition_policies
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation
 from scheduler.reconcile.compare import Comparison, DecidedSide, compare

@@ -10,7 +10,7 @@ from console.core.resaying import resay
 from console.core.saying import names
 from console.history.past import PastStudy
 from console.history.plots import BarPlot, bars
-from console.steering.work import Work, add_work, work_of, work_words
+from console.steering.selectors import Work, add_work, work_of, work_words
 from scheduler.reconcile.compare import ComparedStop, Comparison, NamedLevel, Start
 
 

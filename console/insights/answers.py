@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from console.insights.periods import Period
-from console.steering.work import Work
+from console.steering.selectors import Work
 
 
 @dataclass(frozen=True, slots=True)

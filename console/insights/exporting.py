@@ -16,7 +16,7 @@ from console.insights.answers import (
     ProjectUnevenness,
     StopRate,
 )
-from console.steering.work import hours
+from console.steering.selectors import hours
 from scheduler.model.resource_kinds import COUNTED
 
 ROWS: dict[str, type[Any]] = {

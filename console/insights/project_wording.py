@@ -7,7 +7,7 @@ from django.utils.translation import ngettext
 
 from console.core.saying import one_after_the_other
 from console.insights.answers import Insights, ProjectBalance, ProjectUnevenness
-from console.steering.work import Work, add_work, work_words
+from console.steering.selectors import Work, add_work, work_words
 from scheduler.model.resource_kinds import COUNTED
 
 SECONDS_PER_HOUR = 3600

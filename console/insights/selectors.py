@@ -27,7 +27,7 @@ from console.insights.waits import merged, quantile
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.selectors import sees_all_projects, visible_projects
-from console.steering.work import Work, add_work
+from console.steering.selectors import Work, add_work
 from scheduler.model.policy import PartitionPolicy
 from scheduler.model.resource_kinds import COUNTED
 

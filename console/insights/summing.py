@@ -26,10 +26,10 @@ from console.insights.waits import counted, merged
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.models import MemberRole, Membership
+from console.steering.metrics import metered
 from console.steering.models import STOP_KINDS, ActionState, Plan, PlanKind, PlannedAction
-from console.steering.recording.metering import metered
+from console.steering.selectors import Work, add_work, work_of
 from console.steering.served import jobs_served
-from console.steering.work import Work, add_work, work_of
 from scheduler.model.actions import ActionKind
 from scheduler.model.resource_kinds import COUNTED
 from scheduler.model.resources import total

@@ -19,7 +19,7 @@ from console.insights.answers import (
 from console.insights.nearness import LEAST_FORECASTS, RUN_TIMES
 from console.insights.project_wording import number, project_words, projects, sum_of, unevenness
 from console.insights.selectors import LEAST_DAYS, LEAST_STARTS, per_job_hours
-from console.steering.work import hours, work_words
+from console.steering.selectors import hours, work_words
 from scheduler.model.resource_kinds import COUNTED, LABELS
 
 MOST_GROUPS = 12

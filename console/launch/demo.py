@@ -21,7 +21,7 @@ from console.core import clock
 from console.core.installation import is_simulated
 from console.history.models import PartitionMinute
 from console.partitions.priority_file import import_config
-from console.steering.decisions.facts import partition_policies
+from console.steering.facts import partition_policies
 from console.steering.models import Plan
 from scheduler.adapters.simulator import demo_week
 from scheduler.adapters.simulator.demo_data import DEMO_CONFIG, TEN_GPUS_CONFIG, USER_THEN_TASK_CONFIG

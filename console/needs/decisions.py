@@ -15,7 +15,7 @@ from console.needs.rows import Need, NeedKind
 from console.projects.models import ProjectProposal, RequestState, UrgencyRequest
 from console.projects.selectors import managed_projects, visible_proposals, visible_requests
 from console.steering.models import Fate, Plan, PlanKind, PlanState, Victim
-from console.steering.operations.requests import ApprovalRequest, requests_among
+from console.steering.requests import ApprovalRequest, requests_among
 from console.steering.selectors import consequence, decided_partitions, waiting_for
 
 LATELY = timedelta(days=1)

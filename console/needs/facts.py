@@ -25,8 +25,8 @@ from console.partitions.selectors import policy_of
 from console.power.models import PowerIncident
 from console.reports.seen import Seen, level_field
 from console.setup.models import Examination
-from console.steering.operations.pausing import EVERYWHERE
-from console.steering.operations.standing import SteeringNotices
+from console.steering.pausing import EVERYWHERE
+from console.steering.requests import SteeringNotices
 
 Mine = Callable[[str], bool]
 SLOWED = timedelta(minutes=10)

@@ -13,7 +13,7 @@ from console.power.incidents import open_incidents
 from console.projects.selectors import managed_projects
 from console.reports.seen import Seen, see
 from console.setup.selectors import examination
-from console.steering.operations.standing import standing_for
+from console.steering.requests import standing_for
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from console.steering.models import (
     PlannedAction,
     PlanState,
 )
-from console.steering.operations.requests import asked_plans, requests_among
+from console.steering.requests import asked_plans, requests_among
 from scheduler.model.policy import Enforcement, NotRequeueable
 
 # --- Jobs that were stopped and did not come back: told to their users and to who looks after the partition ---

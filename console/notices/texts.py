@@ -11,8 +11,8 @@ from console.core.resaying import said
 from console.notices.models import Notice, NoticeKind
 from console.power.models import PowerIncident
 from console.projects.models import ProjectProposal, RequestState, UrgencyBy, UrgencyRequest
-from console.steering.exchanging.sets import is_exchange, runner_of
-from console.steering.explanations.wording import LONGEST_REASON, one_line, who
+from console.steering.explanations.answer import LONGEST_REASON, one_line, who
+from console.steering.kinds.swap import is_exchange, runner_of
 from console.steering.models import Checkpoint, Incident, Pause, Plan, PlannedAction
 from scheduler.model.actions import ActionKind
 from scheduler.model.sentence import Listed, Param, Sentence, join, say, told, with_names

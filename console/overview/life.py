@@ -19,9 +19,9 @@ from console.cluster.models import Job, JobPhase
 from console.core import clock, saying
 from console.overview.plots import svg_number
 from console.overview.stories import runs_of
-from console.steering.exchanging.sets import is_exchange
 from console.steering.explanations import Known
-from console.steering.explanations.wording import exchanged_nodes
+from console.steering.explanations.answer import exchanged_nodes
+from console.steering.kinds.swap import is_exchange
 from console.steering.models import STOP_KINDS, ActionState, PlanKind, PlannedAction
 from scheduler.model.actions import ActionKind
 

@@ -19,7 +19,7 @@ from console.cluster.models import Cluster
 from console.core import kept_queries
 from console.core.sentence_field import with_sentences
 from console.steering.models import OPEN_STATES, STOP_KINDS, ActionState, Plan, PlannedAction, PlanState
-from console.steering.ways import shortly
+from console.steering.sentences import shortly
 
 
 class OpenPlan(NamedTuple):

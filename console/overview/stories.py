@@ -11,9 +11,9 @@ from django.utils.translation import gettext_lazy
 from console.cluster.models import Job, JobPhase, JobRun
 from console.core import clock, saying
 from console.core.resaying import resay
-from console.steering.exchanging.sets import is_exchange
 from console.steering.explanations import Known
-from console.steering.explanations.wording import exchanged_nodes
+from console.steering.explanations.answer import exchanged_nodes
+from console.steering.kinds.swap import is_exchange
 from console.steering.models import ActionState, Checkpoint, Plan, PlannedAction, PlanState
 from scheduler.model.actions import REQUEUED, STOPPING, ActionKind
 

@@ -13,10 +13,10 @@ from django.db.models import QuerySet
 from console.cluster.models import Job, JobPhase
 from console.core import clock
 from console.projects.models import Project
+from console.steering.metrics import stops_of
 from console.steering.models import STOP_KINDS, ActionState, Plan, PlanKind, PlannedAction
-from console.steering.recording.metering import stops_of
+from console.steering.selectors import Work, add_work, work_of
 from console.steering.served import jobs_served
-from console.steering.work import Work, add_work, work_of
 from scheduler.model.resources import total
 
 DAYS = 7

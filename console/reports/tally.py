@@ -18,7 +18,7 @@ from django.utils.translation import ngettext
 from console.core import clock, saying
 from console.partitions.models import Partition
 from console.steering.models import Plan, PlanKind
-from console.steering.work import Work, add_work, hours, work_of, work_words
+from console.steering.selectors import Work, add_work, hours, work_of, work_words
 from scheduler.model.plan import Shrinking
 from scheduler.model.policy import Enforcement
 

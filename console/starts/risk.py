@@ -27,8 +27,8 @@ from console.partitions.selectors import policy_of
 from console.starts.left import UNKNOWN_S, RunsLeft, runs_left
 from console.starts.models import StopChance, StopTally
 from console.starts.selectors import MAY_NOT, SeenJob, read_seen_jobs
-from console.steering.decisions.past import PastRuns, past_of
 from console.steering.models import Fate, Victim
+from console.steering.past import PastRuns, past_of
 from scheduler.forecast.history import Floats
 from scheduler.forecast.stop_figures import FIGURES, figures_of
 from scheduler.forecast.stop_learned import EXPERTS, StopLearner

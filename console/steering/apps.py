@@ -15,9 +15,7 @@ class SteeringConfig(AppConfig):
         from console.core.labels import label_values
         from console.core.vocabulary import WORDS
         from console.steering.models import PlanState
-        from console.steering.models.checkpoints import Via
-        from console.steering.models.incidents import IncidentKind
-        from console.steering.models.victims import Fate
+        from console.steering.models.plans import Fate, IncidentKind, Via
         from scheduler.model.actions import ActionKind
         from scheduler.model.plan import How
 

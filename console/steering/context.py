@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from console.steering.actions.lease import Lease
 from console.steering.failures import Failures
-from console.steering.line.lines import Lines
+from console.steering.lease import Lease
+from console.steering.lines import Lines
 from console.steering.models import Plan
 from scheduler.model.observation import Observation
 from scheduler.ports import ClusterPort

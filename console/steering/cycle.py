@@ -4,7 +4,7 @@ Correct with the timer alone: a cycle reads all state and writes the difference;
 before but what is in the database, and what only saves work (`_KNOWN`, `_PLANS`, `written_jobs`). One at a time per
 cluster (`lease`); whoever finds it taken leaves.
 Whatever is raised in it ends here (`failures`): the cycle has failed, and until one has ended well nobody is stopped
-(`closing`).
+(`close_cycle`).
 """
 
 from collections import defaultdict
@@ -21,40 +21,31 @@ from console.core.failpoints import failpoint
 from console.partitions.services import ensure_partition
 from console.power.measuring import make_room
 from console.power.selectors import with_powers, without_measurements
-from console.steering import closing
-from console.steering.actions import checkpoints
-from console.steering.actions import lease as leases
-from console.steering.actions.failed_starts import watch_starts
-from console.steering.actions.orphaned_holds import free_orphaned_holds
-from console.steering.actions.requeueing import allow_requeues
-from console.steering.actions.verifying import verify
-from console.steering.actions.victims import Following, ask_after, followed_jobs
+from console.steering import checkpoints
+from console.steering import lease as leases
 from console.steering.context import CycleContext
-from console.steering.cycle_report import Report, asked, shown
-from console.steering.decisions.deciding import Verdicts, decide_all
-from console.steering.decisions.facts import Facts, PartitionFacts, gather, partition_policies
-from console.steering.decisions.held_together import held_together
-from console.steering.decisions.open_plans import OpenPlans, open_plans
-from console.steering.decisions.recalling import recall, remember
-from console.steering.decisions.resizable import ways_of
-from console.steering.failures import Failures
+from console.steering.cycle_report import Report, asked, observe, shown
+from console.steering.deciding import KeptCycle, OpenPlans, Verdicts, decide_all, open_plans, startable
+from console.steering.facts import Facts, PartitionFacts, gather, held_together, partition_policies, ways_of
+from console.steering.failed_starts import watch_starts
+from console.steering.failures import Failures, begin_cycle, close_cycle
+from console.steering.holds import free_orphaned_holds
+from console.steering.intents import intend_in_partition
 from console.steering.journal import tell_cluster
-from console.steering.keeping.keeping import keep_nodes
-from console.steering.kept_cycle import KeptCycle
+from console.steering.kinds.begin_time import choose, place_jobs, wishes_of
+from console.steering.kinds.nice import put_line_in_order
+from console.steering.kinds.requeueable import allow_requeues
+from console.steering.kinds.reservation import keep_nodes
 from console.steering.ledger import act
-from console.steering.line.lines import work_out
-from console.steering.line.placing import put_line_in_order
-from console.steering.line.seeing import as_seen, first_submissions, put_first
+from console.steering.lines import as_seen, first_submissions, put_first, work_out
+from console.steering.metrics import count
+from console.steering.mirror import JobCounts, rows
 from console.steering.models import BEGUN_STATES, Plan, PlanState
-from console.steering.observing import observe
-from console.steering.placing.choosing import choose, wishes_of
-from console.steering.placing.placing import place_jobs
-from console.steering.plans.partition_intents import intend_in_partition
-from console.steering.plans.starting import startable
-from console.steering.recording.metering import count
-from console.steering.recording.mirroring import JobCounts, rows
-from console.steering.recording.submit_rules import write_submit_rules
+from console.steering.past import recall, remember
 from console.steering.signals import observed
+from console.steering.submit_rules import write_submit_rules
+from console.steering.verifying import verify
+from console.steering.victims import Following, ask_after, followed_jobs
 from scheduler.model.observation import Observation
 from scheduler.preemption import collector
 from scheduler.reconcile.build import KnownJobs
@@ -96,7 +87,7 @@ def _run(cluster: Cluster, lease: leases.Lease) -> Report:
         cluster.refresh_from_db()
         report.number = cluster.cycle + 1
         structlog.contextvars.bind_contextvars(cluster=cluster.name, cycle=report.number)
-        failures = closing.begin(cluster, lease)
+        failures = begin_cycle(cluster, lease)
         adapter = connect(cluster)
         with report.phase("observe"):
             observation = observe(cluster, adapter, lease, report)
@@ -122,7 +113,7 @@ def _close(cluster: Cluster, lease: leases.Lease, report: Report, failures: Fail
         meter = count(cluster, report)
     if failures.found:
         meter = None  # It may have been rolled back.
-    closing.close(cluster, lease, failures, report.number, seen=seen, meter=meter)
+    close_cycle(cluster, lease, failures, report.number, seen=seen, meter=meter)
     if failures.found:
         report.has_failed = True
         report.fault = f"The cycle failed in {failures.found[0].what}"

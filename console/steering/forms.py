@@ -4,7 +4,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from console.core.fields import ReasonField
-from console.steering.operations.pausing import LONGEST_REASON
+from console.steering.pausing import LONGEST_REASON
 
 APPROVE, REJECT = "approve", "reject"
 INSTEAD = "instead:"

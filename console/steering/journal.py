@@ -14,7 +14,7 @@ from django.db import transaction
 from console.audit.services import SYSTEM, Context, Subject, record
 from console.cluster.models import Cluster
 from console.core import clock
-from console.steering.exchanging.sets import is_exchange, runner_of
+from console.steering.kinds.swap import is_exchange, runner_of
 from console.steering.models import (
     Checkpoint,
     Incident,

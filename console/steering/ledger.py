@@ -25,23 +25,18 @@ from django.db import transaction
 from console.audit.services import recorded_together
 from console.core import clock
 from console.core.failpoints import failpoint
-from console.steering.actions import checkpoints, victims
-from console.steering.actions.due import is_due
-from console.steering.actions.grace import begin_grace
-from console.steering.actions.letting_go import due_to_be_let_go, still_held
-from console.steering.actions.others_holds import is_of_stop
-from console.steering.actions.unasked import asked
-from console.steering.actions.undoing import expire
+from console.steering import checkpoints, victims
+from console.steering.checkpoints import asked, begin_grace
 from console.steering.context import CycleContext
-from console.steering.decisions.facts import run_of
-from console.steering.decisions.held_together import all_let_go, held_together
-from console.steering.decisions.looking_again import LookAgain
-from console.steering.exchanging.steps import Exchanges
+from console.steering.facts import all_let_go, held_together, run_of
+from console.steering.holds import due_to_be_let_go, is_of_stop, still_held
 from console.steering.journal import tell_action, tell_plan, words_left
-from console.steering.line.lines import Lines
-from console.steering.line.seeing import keep_places
+from console.steering.kinds.grow import is_due
+from console.steering.kinds.swap import Exchanges
+from console.steering.lifecycle import expire, move_actions, move_plan
+from console.steering.lines import Lines, keep_places
+from console.steering.looking_again import LookAgain
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
-from console.steering.states import move_actions, move_plan
 from scheduler.model.actions import (
     BY_NICE,
     FIRST_ALLOW,

@@ -33,9 +33,9 @@ from console.audit.models import SYSTEM_ACTOR, AuditEntry, AuditHead
 from console.cluster.connect import allowed_requests, configured_cluster, connect, take_requests
 from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
-from console.steering.cadence import START, allowed_budget
 from console.steering.cycle import run_cycle
 from console.steering.cycle_report import Report
+from console.steering.metrics import START, allowed_budget
 from console.steering.models import (
     BEGUN_STATES,
     ChosenPlace,
@@ -44,7 +44,7 @@ from console.steering.models import (
     Plan,
     SteeringMinute,
 )
-from console.steering.recording.submit_rules import bell_path
+from console.steering.submit_rules import bell_path
 from scheduler.model.observation import Glance, RequestUse
 from scheduler.ports import ClusterUnavailableError
 

@@ -1,7 +1,8 @@
 """What the pages and the API show of a plan: whom it is for, what it costs, who was passed over, what else there is."""
 
+import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -13,17 +14,100 @@ from django.utils.translation import ngettext
 from console.accounts.permissions import Permission
 from console.accounts.rules import is_administrator
 from console.cluster.models import Job
-from console.core import clock, kept_queries
-from console.core.saying import in_a_row, names
+from console.core import clock, kept_queries, saying
+from console.core.saying import amounts, in_a_row, names
 from console.partitions.models import Partition
 from console.partitions.selectors import administered_partitions
 from console.projects.models import ProjectProposal, RequestState, UrgencyRequest
 from console.steering.models import Fate, Plan, Victim
-from console.steering.operations.instead import can_be_chosen, mark_of_alternative
-from console.steering.operations.requests import GROUP, ApprovalRequest, asked_plans
-from console.steering.ways import ways_of
-from console.steering.work import Work, add_work, ran_s, work_lost, work_of, work_short, work_words
+from console.steering.requests import GROUP, ApprovalRequest, asked_plans, can_be_chosen, mark_of_alternative
+from console.steering.sentences import ways_of
 from scheduler.model.reasons import SENTENCES
+from scheduler.model.resource_kinds import COUNTED, LABELS
+from scheduler.priority.groups import group_name
+
+# Work that a stop destroys: what the victims held, times how long they had run.
+
+SECONDS_PER_HOUR = 3600
+
+Work = dict[str, float]
+"""Seconds of work by resource: `{"gpu": 5040.0, "cpu": 20160.0}`."""
+
+
+def ran_s(victim: Mapping[str, Any], later_s: float = 0) -> int:
+    """How long a plan's victim had run, so many seconds after the plan was made."""
+    return int(int(victim.get("ran_s") or 0) + max(0.0, later_s))
+
+
+def work_of(victim: Mapping[str, Any], later_s: float = 0) -> Work:
+    """The work of one victim that would be lost if it had saved nothing."""
+    held, seconds = victim.get("amounts") or {}, ran_s(victim, later_s)
+    amounts = {name: _amount(held, name) for name in COUNTED}
+    return {name: float(amount * seconds) for name, amount in amounts.items() if amount}
+
+
+def work_lost(victims: Iterable[Mapping[str, Any]], later_s: float = 0) -> Work:
+    """The work of all victims together."""
+    total: Work = {}
+    for victim in victims:
+        add_work(total, work_of(victim, later_s))
+    return total
+
+
+def add_work(into: Work, more: Mapping[str, float]) -> None:
+    """Add some work to a sum."""
+    for name, seconds in more.items():
+        into[name] = into.get(name, 0.0) + seconds
+
+
+def hours(work: Mapping[str, float], name: str) -> float:
+    """The work in hours of one resource."""
+    return round(work.get(name, 0.0) / SECONDS_PER_HOUR, 4)
+
+
+def work_words(work: Mapping[str, float]) -> str:
+    """`1.4 GPU-hours and 5.6 CPU-hours`; `12 CPU-minutes`; `no work`."""
+    parts = [_one(LABELS[name], work[name]) for name in COUNTED if work.get(name)]
+    if not parts:
+        return _("no work")
+    if len(parts) == 1:
+        return parts[0]
+    return saying.names(parts)
+
+
+def work_short(work: Mapping[str, float]) -> str:
+    """The same for a table's cell: `1.4 GPU-h · 5.6 CPU-h`, `12 CPU-min`; a dash for none."""
+    parts = []
+    for name in COUNTED:
+        if work.get(name):
+            hours_of = work[name] / SECONDS_PER_HOUR
+            if hours_of < 1:
+                facts = {"n": max(1, round(hours_of * 60)), "what": LABELS[name]}
+                parts.append(_("%(n)s %(what)s-min") % facts)
+            else:
+                parts.append(_("%(n)s %(what)s-h") % {"n": _number(hours_of), "what": LABELS[name]})
+    return " · ".join(parts) or "–"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _one(label: str, seconds: float) -> str:
+    if seconds < SECONDS_PER_HOUR:
+        minutes = max(1, round(seconds / 60))
+        form = _("%(n)s %(what)s-minute") if minutes == 1 else _("%(n)s %(what)s-minutes")
+        return form % {"n": minutes, "what": label}
+    number = _number(seconds / SECONDS_PER_HOUR)
+    form = _("%(n)s %(what)s-hour") if number == "1" else _("%(n)s %(what)s-hours")
+    return form % {"n": number, "what": label}
+
+
+def _amount(held: Mapping[str, int], name: str) -> int:
+    """A plain amount; where only types are known, these together."""
+    if name in held:
+        return held[name]
+    return sum(amount for kind, amount in held.items() if kind.partition(":")[0] == name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,3 +336,111 @@ def asked_words(plan: Plan) -> str:
 def may_decide(user: Any, plan: Plan) -> bool:
     """Whether an account is asked about this plan, now."""
     return plan.awaits_decision and bool(user.has_perm(Permission.PLAN_DECIDE, plan))
+
+
+# The victims of a plan as rows of a table: several of one array or group are one row, which unfolds into them.
+#
+# Which ones are unfolded is in the address (`v_open=41`), as in the lists of jobs.
+
+OPENED = "v_open"
+APART = 3
+"""So many victims of one group at most have a row each."""
+
+
+def fold_anchor(group: str) -> str:
+    """An id for the element that unfolds a group: its name may hold any letter."""
+    return f"fold-{zlib.crc32(group.encode()):08x}"
+
+
+@dataclass(frozen=True, slots=True)
+class LossRow:
+    """A row: one victim, or (with a `group`) several of one user; `first` stands for what is alike in all of them."""
+
+    first: Loss
+    group: str = ""
+    losses: Sequence[Loss] = ()
+    is_open: bool = False
+
+    @property
+    def name(self) -> str:
+        """What people call the group."""
+        return group_name(self.group)
+
+    @property
+    def anchor(self) -> str:
+        """An id for an element."""
+        return fold_anchor(self.group)
+
+    @property
+    def tasks(self) -> str:
+        """`13 tasks`."""
+        return ngettext("%d task", "%d tasks", len(self.losses)) % len(self.losses)
+
+    @property
+    def user_level(self) -> str:
+        """The level of all of them; empty where they differ."""
+        return self._alike("user_level")
+
+    @property
+    def task_level(self) -> str:
+        """The same of the task level."""
+        return self._alike("task_level")
+
+    @property
+    def how(self) -> str:
+        """How all of them give way; empty where they differ."""
+        return self._alike("how")
+
+    @property
+    def held(self) -> str:
+        """What they hold together."""
+        total: Counter[str] = Counter()
+        for loss in self.losses:
+            total.update(loss.victim.get("amounts") or {})
+        return amounts(total)
+
+    @property
+    def longest_s(self) -> int:
+        """How long the one has run that ran longest."""
+        return max(loss.ran_s for loss in self.losses)
+
+    @property
+    def work(self) -> str:
+        """The work that is lost in all, for a table's cell."""
+        total: Work = {}
+        for loss in self.losses:
+            # `ran_s` of a loss is as of now, that of its victim as of the plan.
+            add_work(total, work_of({**loss.victim, "ran_s": loss.ran_s}))
+        return work_short(total)
+
+    @property
+    def fates(self) -> list[tuple[int, str, str]]:
+        """How many came to which end: number, the fate and its words, the most frequent first."""
+        counts = Counter(loss.fate.fate for loss in self.losses if loss.fate)
+        words = {loss.fate.fate: loss.fate.get_fate_display() for loss in self.losses if loss.fate}
+        return [(count, fate, str(words[fate])) for fate, count in counts.most_common()]
+
+    def _alike(self, key: str) -> str:
+        said = {str(loss.victim.get(key, "")) for loss in self.losses}
+        return said.pop() if len(said) == 1 else ""
+
+
+def loss_rows(losses: Iterable[Loss], opened: Collection[str] = ()) -> list[LossRow]:
+    """The rows in the order of the victims; a group stands where its first one does."""
+    together: dict[tuple[str, int], list[Loss]] = {}
+    for place, loss in enumerate(losses):
+        group = _group(loss)
+        together.setdefault((group, 0 if group else place), []).append(loss)
+    rows: list[LossRow] = []
+    for (group, _place), theirs in together.items():
+        if len(theirs) > APART:
+            rows.append(LossRow(theirs[0], group, theirs, is_open=group in opened))
+        else:
+            rows += [LossRow(loss) for loss in theirs]
+    return rows
+
+
+def _group(loss: Loss) -> str:
+    """The elastic job that a victim works for, or the array of a task (`41` of `41_7`); empty for another job."""
+    array, mark, _task = str(loss.victim["job"]).partition("_")
+    return str(loss.victim.get("worker_of") or (array if mark else ""))

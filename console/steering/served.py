@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from django.db.models import Q
 
 from console.cluster.models import Cluster, Job
-from console.steering.models import Plan, PlanKind
+from console.steering.models import Plan, PlanKind, PlanVersion
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.resources import Amounts, add
 from scheduler.preemption.units.groups import label_of_jobs
@@ -148,3 +148,22 @@ def plans_for(cluster: Cluster, job_id: str) -> list[Plan]:
         own |= Q(job_id__startswith=f"{array}_") & ~Q(tasks=[])
     rows = Plan.objects.filter(own, cluster=cluster).order_by("-id")
     return [plan for plan in rows[:MOST_READ] if job_id in jobs_served(plan)]
+
+
+# What a request for approval has asked for, version by version.
+
+
+def keep_version(plan: Plan, ended: Sequence[str] = ()) -> None:
+    """Keep what the plan asks for now. `ended`: jobs of the version before whose runs are over."""
+    PlanVersion.objects.get_or_create(
+        plan=plan,
+        number=plan.version,
+        defaults={
+            "at": plan.worked_out_at,
+            "victims": plan.victims,
+            "ended": list(ended),
+            "placement": plan.placement,
+            "explain": plan.explain,
+            "policy_revision": plan.policy_revision,
+        },
+    )

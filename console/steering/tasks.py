@@ -12,8 +12,10 @@ from django.conf import settings
 from console.accounts.sessions import forget_ended_sessions
 from console.cluster.connect import configured_cluster
 from console.cluster.services import forget_ended_jobs
-from console.steering.cadence import forget_old_minutes
-from console.steering.housekeeping import forget_old_cycles
+from console.core import clock
+from console.core.many_rows import delete_rows
+from console.steering.metrics import forget_old_minutes
+from console.steering.models import Cycle, StoredSnapshot
 from console.steering.pace import OTHERS, count_requests, note_other_task, steer_for
 
 _begun: dict[str, float] = {}
@@ -48,3 +50,12 @@ def housekeep() -> None:
     forget_ended_jobs(week)
     forget_old_cycles(week)
     forget_old_minutes(timedelta(days=1))
+
+
+# Keeping the steering tables small. Plans, actions and the audit log are never deleted.
+
+
+def forget_old_cycles(older_than: timedelta) -> int:
+    """Delete cycles that no plan refers to, and snapshots that none does; returns how many rows."""
+    old = delete_rows(Cycle.objects.filter(started_at__lt=clock.now() - older_than, plans__isnull=True))
+    return old + delete_rows(StoredSnapshot.objects.filter(plans__isnull=True))

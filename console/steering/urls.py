@@ -2,19 +2,19 @@
 
 from django.urls import URLPattern, path
 
-from console.steering.views import approvals, incidents, pauses, plans
+from console.steering import views
 
 urlpatterns: list[URLPattern] = [
-    path("plans/", plans.plans, name="plans"),
-    path("plans/<int:pk>/", plans.plan, name="plan"),
-    path("plans/<int:pk>/decision/", plans.decide, name="plan-decide"),
-    path("plans/<int:pk>/snapshot.json", plans.snapshot, name="plan-snapshot"),
-    path("approvals/", approvals.approvals, name="approvals"),
-    path("incidents/", incidents.incidents, name="incidents"),
-    path("incidents/<int:pk>/", incidents.incident, name="incident"),
-    path("incidents/<int:pk>/close/", incidents.close, name="incident-close"),
-    path("partitions/<str:name>/pause/", pauses.pause, name="pause-partition"),
-    path("partitions/<str:name>/resume/", pauses.resume, name="resume-partition"),
-    path("pause/", pauses.pause, name="pause-all"),
-    path("resume/", pauses.resume, name="resume-all"),
+    path("plans/", views.plans, name="plans"),
+    path("plans/<int:pk>/", views.plan, name="plan"),
+    path("plans/<int:pk>/decision/", views.decide, name="plan-decide"),
+    path("plans/<int:pk>/snapshot.json", views.snapshot, name="plan-snapshot"),
+    path("approvals/", views.approvals, name="approvals"),
+    path("incidents/", views.incidents, name="incidents"),
+    path("incidents/<int:pk>/", views.incident, name="incident"),
+    path("incidents/<int:pk>/close/", views.close, name="incident-close"),
+    path("partitions/<str:name>/pause/", views.pause, name="pause-partition"),
+    path("partitions/<str:name>/resume/", views.resume, name="resume-partition"),
+    path("pause/", views.pause, name="pause-all"),
+    path("resume/", views.resume, name="resume-all"),
 ]

@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 from console.api.checkpoints import PerJobThrottle
 from console.audit.models import AuditEntry
 from console.cluster.models import Job
-from console.steering.actions.checkpoint_tokens import LIFETIME, SALT
+from console.steering.checkpoints import LIFETIME, SALT
 from console.steering.models import Checkpoint
 from tests import factories
 from tests.api.conftest import House

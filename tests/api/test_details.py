@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from rest_framework.test import APIClient
 
+from console.steering.failures import Streak, written
 from console.steering.models import CycleMeter
-from console.steering.streaks import Streak, written
 from tests import factories
 from tests.api.conftest import SNAPSHOT, House
 from tests.factories import EPOCH

@@ -7,7 +7,7 @@ from django.utils import translation
 
 from console.audit.templatetags.audit import KINDS, kind_of_object
 from console.core.templatetags.words import json_words, key_words
-from console.steering.models.incidents import IncidentKind
+from console.steering.models.plans import IncidentKind
 from tests.test_project.repository import own_python
 
 

@@ -24,7 +24,7 @@ from console.projects.models import Project, ProjectProposal, ProjectRules, Urge
 from console.projects.rulebook import DEFAULT_SCHEDULE, ManagerLimits, Rules, encode_rules
 from console.setup.models import Examination
 from console.steering.models import Incident, Plan
-from console.steering.operations.pausing import pause
+from console.steering.pausing import pause
 from tests import factories, needed
 from tests.history.past_jobs import two_days
 from tests.ui.conftest import House

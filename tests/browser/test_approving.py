@@ -9,7 +9,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from console.steering.models import Plan
-from console.steering.operations.pausing import pause
+from console.steering.pausing import pause
 from tests import factories
 from tests.ui.conftest import House
 from tests.ui.test_approvals import victim

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from console.audit.models import AuditEntry
-from console.steering.operations.pausing import pause
+from console.steering.pausing import pause
 from tests.browser.furnished import long_row as record_long_row
 from tests.ui.conftest import House
 

@@ -14,10 +14,10 @@ from console.cluster.connect import configured_cluster
 from console.cluster.models import Cluster, Job
 from console.core import failpoints
 from console.partitions.services import activate_policy, ensure_partition
+from console.steering import approvals
 from console.steering.cycle import run_cycle
 from console.steering.cycle_report import Report
 from console.steering.models import Plan
-from console.steering.operations import up_to_date
 from deploy.private_slurm import PrivateSlurm
 
 READY = "echo ready\n"
@@ -173,7 +173,7 @@ def attached(slurm: PrivateSlurm, settings: Settings, monkeypatch: pytest.Monkey
     """A console that is attached to a private Slurm."""
     settings.GIVEWAY_CLUSTER = "slurm"
     # A plan is decided on by what a cycle saw some seconds ago: on a busy machine these are few commands of Slurm.
-    monkeypatch.setattr(up_to_date, "LEAST_FRESH_S", PATIENCE_S)
+    monkeypatch.setattr(approvals, "LEAST_FRESH_S", PATIENCE_S)
     for name, value in slurm.env.items():
         monkeypatch.setenv(name, value)
     connect.forget_adapters()

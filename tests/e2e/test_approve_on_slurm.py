@@ -4,11 +4,10 @@ import time
 
 import pytest
 
+from console.steering.approvals import OutOfDateError, approve, reject, since_read
 from console.steering.models import Plan, PlannedAction
-from console.steering.operations.approving import OutOfDateError, approve, reject
-from console.steering.operations.differences import since_read
-from console.steering.operations.pausing import pause, resume
-from console.steering.operations.requests import mark_of, request_of
+from console.steering.pausing import pause, resume
+from console.steering.requests import mark_of, request_of
 from tests.e2e.slurm_driver import Driver
 
 pytestmark = [pytest.mark.slurm, pytest.mark.e2e]

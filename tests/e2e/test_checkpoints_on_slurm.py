@@ -16,7 +16,7 @@ from rest_framework.test import APIClient
 from console.audit.models import AuditEntry
 from console.cluster.models import Job
 from console.core import failpoints
-from console.steering.actions.checkpoint_tokens import make_token
+from console.steering.checkpoints import make_token
 from console.steering.models import Checkpoint, Plan, PlannedAction
 from scheduler.model.line import LAST_OF_FRONT
 from tests.e2e.slurm_driver import READY, Driver

@@ -14,10 +14,10 @@ from console.partitions.services import ensure_partition
 from console.power.figures import NewReading
 from console.power.models import Source
 from console.power.services import set_figures
-from console.steering.keeping import keeping
+from console.steering.approvals import approve
+from console.steering.kinds import reservation
 from console.steering.models import Plan, PlanState
-from console.steering.operations.approving import approve
-from console.steering.operations.requests import mark_of
+from console.steering.requests import mark_of
 from deploy.private_slurm import PrivateSlurm
 from tests.e2e.slurm_driver import NAIVE, SLEEP, Driver, at, attached
 
@@ -134,8 +134,8 @@ def hasty(
     db: None, slurm_root: Path, slurm_release: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Driver]:
     """All that is waited for there takes a quarter of its time: Slurm's delay is as long as its credentials last."""
-    monkeypatch.setattr(keeping, "KEPT_S", keeping.KEPT_S // 4)
-    monkeypatch.setattr(keeping, "RENEW_S", keeping.RENEW_S // 4)
+    monkeypatch.setattr(reservation, "KEPT_S", reservation.KEPT_S // 4)
+    monkeypatch.setattr(reservation, "RENEW_S", reservation.RENEW_S // 4)
     options = {"AuthInfo": f"socket={slurm_root}/munge/socket,cred_expire={QUARTER_S}"}
     with (
         PrivateSlurm(slurm_root, version=slurm_release, options=options) as slurm,

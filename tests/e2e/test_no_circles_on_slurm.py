@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.db.models import QuerySet
 
-from console.steering.decisions.past import past_of
 from console.steering.models import FailedStart
+from console.steering.past import past_of
 from tests.e2e.slurm_driver import Driver
 
 pytestmark = [

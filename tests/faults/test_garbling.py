@@ -18,7 +18,7 @@ from pytest_django import Settings
 from console.cluster.connect import connect, connect_anew, forget_adapters
 from console.partitions.models import Partition
 from console.steering.models import OPEN_STATES, STOP_KINDS, Pause, Plan, PlannedAction
-from console.steering.operations.pausing import resume
+from console.steering.pausing import resume
 from deploy.private_slurm import PrivateSlurm
 from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.model.actions import Action, ActionKind

@@ -6,8 +6,8 @@ import pytest
 
 from console.forecasts.forecaster import Forecaster
 from console.forecasts.models import FinishedSource, KeptRun
-from console.steering.decisions.facts import partition_policies
-from console.steering.decisions.patience import foresee
+from console.steering.backoff import foresee
+from console.steering.facts import partition_policies
 from console.steering.models import Patience
 from scheduler.model.jobs import JobState
 from tests.steering.conftest import START, Sim

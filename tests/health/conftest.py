@@ -8,8 +8,8 @@ from console.cluster.models import Cluster
 from console.core import clock
 from console.health import selectors
 from console.notices.models import Notice
+from console.steering import metrics
 from console.steering.models import CycleMeter, Pause, SteeringMinute
-from console.steering.recording import metering
 from tests.factories import (
     NOW,
     make_action,
@@ -58,10 +58,10 @@ def house(db: None, monkeypatch: pytest.MonkeyPatch) -> Cluster:
         failed=1,
         ended_well_at=NOW + timedelta(seconds=1),
         phases={
-            "observe": metering.observe(None, 0.3, metering.PHASE_BUCKETS),
-            metering.START: {"x": metering.observe(None, 7.0, metering.START_BUCKETS)},
-            metering.WORK: {"x": {"lost": {"cpu": 800.0, "gpu": 5.0}, "saved": {"cpu": 100.0}}},
-            metering.COUNTED: {"starts": [], "stops": []},
+            "observe": metrics.observe(None, 0.3, metrics.PHASE_BUCKETS),
+            metrics.SUBMIT_TO_START: {"x": metrics.observe(None, 7.0, metrics.START_BUCKETS)},
+            metrics.WORK: {"x": {"lost": {"cpu": 800.0, "gpu": 5.0}, "saved": {"cpu": 100.0}}},
+            metrics.COUNTED: {"starts": [], "stops": []},
         },
     )
     return cluster

@@ -42,8 +42,8 @@ from console.power import figures
 from console.power.figures import NewReading
 from console.power.models import Measurement, MeasuringRule, Processor, Source
 from console.starts.models import ExpectedStart
+from console.steering.failures import Streak, written
 from console.steering.models import CycleMeter, CyclePace, Incident, Pause, Plan, SteeringMinute
-from console.steering.streaks import Streak, written
 from scheduler.adapters.slurm.config import words_of
 from scheduler.model.checkup import Checkup
 from scheduler.model.observation import Resizing

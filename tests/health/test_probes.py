@@ -13,8 +13,8 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from console.cluster.models import Cluster
 from console.core import clock
 from console.health import selectors
+from console.steering.failures import Streak, written
 from console.steering.models import CycleMeter
-from console.steering.streaks import Streak, written
 from tests.e2e.processes import clean_environment, process, wait_until
 from tests.factories import NOW
 from tests.plugins.server_process import free_port

@@ -21,7 +21,7 @@ from console.partitions.selectors import policy_of
 from console.projects.models import Project
 from console.projects.services import ProjectData, create_project
 from console.steering.models import Plan
-from console.steering.operations.pausing import pause
+from console.steering.pausing import pause
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation, ObservedPartition
 from scheduler.model.policy import Enforcement, Mode, PartitionPolicy

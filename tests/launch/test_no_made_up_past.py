@@ -18,7 +18,7 @@ from console.launch.past.week import PlanRows
 from console.partitions.models import Partition
 from console.projects.selectors import core_projects
 from console.steering.cycle import run_cycle
-from console.steering.decisions.facts import partition_policies
+from console.steering.facts import partition_policies
 from console.steering.models import Cycle, Plan
 from tests.launch.first_start import EVENING, counts, first_start
 

@@ -19,7 +19,7 @@ from console.projects.changing import decide_request, withdraw_request
 from console.projects.models import UrgencyRequest
 from console.projects.proposals import By, accept, proposed_data, turn_down
 from console.steering.models import Checkpoint, Plan, PlannedAction
-from console.steering.operations.pausing import pause
+from console.steering.pausing import pause
 from scheduler.model.actions import ActionKind
 from tests import factories, needed
 from tests.notices.conftest import MailSink

@@ -3,8 +3,8 @@
 from console.notices.collecting import collect
 from console.notices.models import Notice
 from console.partitions.models import Partition
+from console.steering import pausing
 from console.steering.models import Incident, Pause
-from console.steering.operations import pausing
 from scheduler.adapters.simulator.jobs import OnSignal
 from tests import factories
 from tests.steering.conftest import Sim

@@ -9,12 +9,11 @@ from django.core.exceptions import ValidationError
 
 from console.audit.models import AuditEntry
 from console.core import clock
-from console.steering.decisions.rejections import HEEDED
+from console.steering.approvals import OutOfDateError, approve, reject, what_changed
+from console.steering.facts import HEEDED
 from console.steering.models import Plan, PlannedAction
-from console.steering.operations.approving import OutOfDateError, approve, reject
-from console.steering.operations.pausing import pause, resume
-from console.steering.operations.requests import mark_of
-from console.steering.operations.up_to_date import what_changed
+from console.steering.pausing import pause, resume
+from console.steering.requests import mark_of
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
 from tests.steering.conftest import Sim

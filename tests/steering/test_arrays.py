@@ -7,16 +7,14 @@ from django.db import transaction
 
 from console.audit.models import AuditEntry
 from console.core import clock
-from console.steering import selectors
-from console.steering.actions import checkpoints
-from console.steering.decisions.looking_again import runs_going
+from console.steering import checkpoints, selectors
+from console.steering.approvals import OutOfDateError, approve, reject
 from console.steering.explanations import why
+from console.steering.intents import STANDS_FOR, STANDS_FOR_READERS
+from console.steering.looking_again import runs_going
 from console.steering.models import Checkpoint, FailedStart, Plan, PlannedAction, Via
-from console.steering.operations.approving import OutOfDateError, approve, reject
-from console.steering.operations.instead import mark_of_alternative
-from console.steering.operations.replaying import replay
-from console.steering.operations.requests import mark_of, request_of
-from console.steering.plans.proposals import STANDS_FOR, STANDS_FOR_READERS
+from console.steering.replaying import replay
+from console.steering.requests import mark_of, mark_of_alternative, request_of
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
 from tests.steering.conftest import Sim

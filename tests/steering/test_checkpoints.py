@@ -3,8 +3,8 @@
 import pytest
 
 from console.audit.models import AuditEntry
-from console.steering.acknowledging import cleaned, saved_word
 from console.steering.models import Checkpoint, PlannedAction
+from console.steering.past import cleaned, saved_word
 from scheduler.adapters.simulator.faults import ActionFault, FaultEffect
 from scheduler.adapters.simulator.jobs import OnSignal
 from scheduler.model.actions import ActionKind

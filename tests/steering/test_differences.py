@@ -7,8 +7,8 @@ import pytest
 
 from console.core import clock
 from console.partitions.selectors import decoded
+from console.steering.approvals import RequestDifference, asked_for
 from console.steering.models import PlanVersion
-from console.steering.operations.differences import RequestDifference, asked_for
 from tests import factories
 
 LEVELS = [{"name": f"P{n}", "keyword": f"l{n}"} for n in range(4)]

@@ -6,11 +6,11 @@ import pytest
 
 from console.cluster.elastic import WorkerCounter
 from console.projects.selectors import elastic_patterns
-from console.steering.decisions.stops import recent_stops
+from console.steering.approvals import approve
+from console.steering.facts import recent_stops
 from console.steering.models import Fate, Plan, PlannedAction, Victim
-from console.steering.operations.approving import approve
-from console.steering.operations.replaying import replay
-from console.steering.operations.requests import mark_of
+from console.steering.replaying import replay
+from console.steering.requests import mark_of
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
 from tests import factories

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from console.steering.decisions.stops import recent_stops
+from console.steering.approvals import approve
+from console.steering.facts import recent_stops
 from console.steering.models import Fate, Plan, Victim
-from console.steering.operations.approving import approve
-from console.steering.operations.replaying import replay
-from console.steering.operations.requests import mark_of
+from console.steering.replaying import replay
+from console.steering.requests import mark_of
 from scheduler.adapters.simulator import lifecycle
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec, OnSignal, SimJob

@@ -7,11 +7,11 @@ import pytest
 from console.audit.models import AuditEntry
 from console.notices import texts
 from console.partitions.services import ensure_partition
+from console.steering.approvals import approve
 from console.steering.explanations import why
 from console.steering.models import KeptPlace, Plan, PlanState
-from console.steering.operations.approving import approve
-from console.steering.operations.pausing import pause
-from console.steering.operations.requests import mark_of
+from console.steering.pausing import pause
+from console.steering.requests import mark_of
 from scheduler.adapters.simulator.faults import ActionFault, FaultEffect
 from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.adapters.simulator.state import SimNodeState

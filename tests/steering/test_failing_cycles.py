@@ -11,13 +11,11 @@ from structlog.testing import capture_logs
 
 from console.audit.models import AuditEntry
 from console.partitions.models import Partition
-from console.steering import closing, cycle
-from console.steering.decisions import deciding
-from console.steering.failures import EVERYWHERE, LONGEST_SAID, place_and_words
+from console.steering import cycle, deciding, failures
+from console.steering.failures import EVERYWHERE, LONGEST_SAID, Streak, place_and_words
 from console.steering.models import Cycle, CycleMeter, Pause, Plan, PlannedAction
-from console.steering.operations.pausing import pause, resume
-from console.steering.operations.standing import standing
-from console.steering.streaks import Streak
+from console.steering.pausing import pause, resume
+from console.steering.requests import standing
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import OnSignal
 from scheduler.model.actions import Action, ActionKind, ActionOutcome
@@ -31,7 +29,7 @@ BEGUN = {"prioritise", "signal", "requeue_hold", "cancel", "hold"}
 
 @pytest.fixture(autouse=True)
 def nothing_is_remembered(sim: Sim) -> None:
-    closing._unwritten.clear()
+    failures._unwritten.clear()
     sim.may_fail = True
 
 
@@ -187,7 +185,7 @@ def test_a_worker_that_is_started_again_knows_of_it(sim: Sim) -> None:
     with broken(cycle, "decide_all"):
         sim.cycle()
     assert meter().failing[EVERYWHERE]["holds"]
-    assert closing._unwritten == {}
+    assert failures._unwritten == {}
     sim.cycle()
     assert stops_of(low) == 0
 
@@ -390,10 +388,10 @@ def test_the_database_away_pauses_nobody_and_nothing_is_lost(sim: Sim) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cycle, "act", gone)
-        patch.setattr(closing, "_write", gone)
+        patch.setattr(failures, "_write", gone)
         for _ in range(4):
             assert sim.cycle().has_failed
-    assert meter().failed == 0 and closing._unwritten
+    assert meter().failed == 0 and failures._unwritten
     assert not sim.cycle().fault
     assert stops_of(low) == 0, "this process remembers"
     assert meter().failed == 1 and paused() == []
@@ -409,7 +407,7 @@ def test_the_database_away_pauses_nobody_and_nothing_is_lost(sim: Sim) -> None:
 def test_an_audit_log_that_raises_does_not_undo_the_hold(sim: Sim) -> None:
     sim.policy()
     low = sim.running("ann", 8)
-    with broken(closing, "pause"):
+    with broken(failures, "pause"):
         fail(sim, 4)
     assert holding(sim) and paused() == []
     sim.submit("cy", 6)

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from console.steering.approvals import approve
 from console.steering.explanations import why
 from console.steering.models import Plan
-from console.steering.operations.approving import approve
-from console.steering.operations.requests import mark_of, oldest_requests, request_of
+from console.steering.requests import mark_of, oldest_requests, request_of
 from console.steering.selectors import consequence
 from console.steering.served import plans_for
 from scheduler.model.actions import ActionKind

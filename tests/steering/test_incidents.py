@@ -7,8 +7,8 @@ import pytest
 from console.audit.models import AuditEntry
 from console.core import clock
 from console.partitions.models import Partition
+from console.steering import pausing
 from console.steering.models import Incident, Pause
-from console.steering.operations import pausing
 from scheduler.adapters.simulator.jobs import OnSignal
 from scheduler.model.jobs import JobState
 from tests.steering.conftest import Sim

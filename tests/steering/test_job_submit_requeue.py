@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from console.steering.recording.submit_rules import partition_lines, rules_text
+from console.steering.submit_rules import partition_lines, rules_text
 from scheduler.model.policy import Enforcement, NotRequeueable, PartitionPolicy
 from tests.steering.submit_script import DENIED, SUCCESS, Said, SubmitScript
 from tests.steering.test_job_submit_script import NOW, quiet, rules, script

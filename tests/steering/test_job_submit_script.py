@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from console.steering.recording.submit_rules import partition_lines, rules_text
+from console.steering.submit_rules import partition_lines, rules_text
 from scheduler.model.policy import Enforcement, KeywordDenied, LevelRule, PartitionPolicy
 from scheduler.priority.derive import derive
 from tests.builders import observed

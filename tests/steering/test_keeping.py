@@ -10,9 +10,9 @@ from console.core import clock
 from console.forecasts.forecaster import Forecaster
 from console.forecasts.models import FinishedSource, KeptRun
 from console.steering.explanations import why
-from console.steering.keeping.keeping import KEPT_S
+from console.steering.kinds.reservation import KEPT_S
 from console.steering.models import KeptPlace
-from console.steering.operations.pausing import pause
+from console.steering.pausing import pause
 from scheduler.adapters.simulator.faults import ActionFault, FaultEffect
 from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.adapters.simulator.state import SimNodeState
@@ -259,7 +259,7 @@ def test_a_cycle_that_fails_in_the_partition_keeps_nothing(sim: Sim, monkeypatch
     sim.cycles(2)
     assert kept(sim)
     sim.may_fail = True
-    from console.steering.decisions import deciding
+    from console.steering import deciding
 
     def broken(*_args: object, **_kwargs: object) -> None:
         raise RuntimeError("broken")

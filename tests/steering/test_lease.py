@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from console.cluster.connect import configured_cluster
 from console.core import clock, failpoints
-from console.steering.actions import lease
+from console.steering import lease
 from console.steering.cycle import run_cycle
 from console.steering.models import Cycle, CycleLease
 from scheduler.model.actions import ActionKind

@@ -6,7 +6,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from console.core import clock
-from console.steering.decisions.stops import recent_stops
+from console.steering.facts import recent_stops
 from console.steering.models import ActionState, Plan, PlannedAction
 from scheduler.contracts.snapshot import decode_snapshot
 from scheduler.model.actions import ActionKind

@@ -8,9 +8,9 @@ from django.core.management import call_command
 
 from console.audit.models import AuditEntry
 from console.partitions.models import Partition
-from console.steering.line import placing
+from console.steering.kinds import nice as nice_kind
 from console.steering.models import LinePlace, PlanState
-from console.steering.operations.pausing import pause, resume
+from console.steering.pausing import pause, resume
 from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.model.actions import Action, ActionKind
 from scheduler.model.jobs import JobState, Request
@@ -199,12 +199,12 @@ def test_a_priority_that_somebody_has_fixed_is_not_asked_for_again_and_again(
 
 def test_where_the_whole_line_changes_more_is_done_at_once(sim: Sim, told: list[list[Action]]) -> None:
     full(sim)
-    for nice in range(12):
-        sim.submit("cy", 8, nice=nice)
+    for own in range(12):
+        sim.submit("cy", 8, nice=own)
 
     sim.cycle()
 
-    assert len({action.value for action in told[0]}) == 12 > placing.COMMANDS
+    assert len({action.value for action in told[0]}) == 12 > nice_kind.COMMANDS
 
 
 def test_a_job_in_two_partitions_stands_in_the_first_that_is_ordered(sim: Sim) -> None:

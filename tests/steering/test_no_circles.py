@@ -5,9 +5,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from console.steering.decisions.deciding import decide_all
-from console.steering.decisions.facts import gather, partition_policies
-from console.steering.decisions.open_plans import open_plans
+from console.steering.deciding import decide_all, open_plans
+from console.steering.facts import gather, partition_policies
 from console.steering.models import FailedStart, Plan
 from scheduler.adapters.simulator.jobs import OnSignal
 from scheduler.adapters.simulator.state import SimNodeState, What

@@ -16,7 +16,7 @@ from console.cluster.models import Cluster
 from console.core import clock
 from console.projects.models import Project
 from console.steering import cycle
-from console.steering.decisions.facts import run_of
+from console.steering.facts import run_of
 from console.steering.models import OPEN_STATES, ActionState, Plan, PlannedAction
 from scheduler.adapters.simulator.jobs import JobSpec, OnSignal
 from scheduler.adapters.simulator.scenarios import SCENARIOS

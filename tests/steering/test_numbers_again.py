@@ -6,10 +6,10 @@ from django.test import Client
 from console.accounts.models import User
 from console.cluster.lives import go_on
 from console.cluster.models import Job
-from console.steering.decisions.past import past_of
-from console.steering.decisions.stops import recent_stops
 from console.steering.explanations import read
+from console.steering.facts import recent_stops
 from console.steering.models import Plan
+from console.steering.past import past_of
 from tests.markup import words_of
 from tests.steering.conftest import Sim
 from tests.steering.test_lives import SETTLED, stopped_twice

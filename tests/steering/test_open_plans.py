@@ -7,7 +7,7 @@ import pytest
 
 from console.core import clock
 from console.steering import cycle
-from console.steering.decisions.open_plans import OpenPlans, open_plans
+from console.steering.deciding import OpenPlans, open_plans
 from console.steering.models import Plan, PlanState
 from tests.steering.conftest import Sim
 

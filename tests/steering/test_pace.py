@@ -12,11 +12,11 @@ from pytest_django import Settings
 from console.cluster.models import Cluster, JobPhase
 from console.partitions.services import ensure_partition
 from console.steering import pace
-from console.steering.cadence import read_cadence
 from console.steering.cycle_report import Report
+from console.steering.metrics import read_cadence
 from console.steering.models import CyclePace, KeptPlace, SteeringMinute
-from console.steering.operations.pausing import pause
 from console.steering.pace import Pacer
+from console.steering.pausing import pause
 from scheduler.model.observation import Glance, RequestUse
 from scheduler.ports import ClusterUnavailableError
 from tests.factories import make_cluster, make_job

@@ -9,7 +9,7 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 from console.audit.models import AuditEntry
 from console.partitions.models import Partition
 from console.steering.models import Pause, Plan, PlannedAction
-from console.steering.operations.pausing import pause, pause_of, pauses_shown, resume
+from console.steering.pausing import pause, pause_of, pauses_shown, resume
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
 from tests.steering.conftest import Sim

@@ -6,9 +6,9 @@ import pytest
 
 from console.audit.models import AuditEntry
 from console.steering.explanations import why
+from console.steering.kinds.begin_time import LATER_S
 from console.steering.models import ChosenPlace, KeptPlace
-from console.steering.operations.pausing import pause
-from console.steering.placing.placing import LATER_S
+from console.steering.pausing import pause
 from scheduler.adapters.simulator.faults import ActionFault, FaultEffect
 from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.model.actions import ActionKind

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from console.audit.models import AuditEntry
+from console.steering import intents
 from console.steering.models import Plan, PlanState
-from console.steering.plans import proposals
 from tests.steering.conftest import Sim
 
 
@@ -78,7 +78,7 @@ def test_a_proposal_whose_victim_has_ended_is_replaced_at_once(sim: Sim) -> None
 
 
 def test_one_cycle_makes_no_more_than_so_many_proposals(sim: Sim, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proposals, "PER_CYCLE", 2)
+    monkeypatch.setattr(intents, "PROPOSED_PER_CYCLE", 2)
     shadow(sim)
     for _ in range(4):
         sim.running("ann", 2)
@@ -91,7 +91,7 @@ def test_one_cycle_makes_no_more_than_so_many_proposals(sim: Sim, monkeypatch: p
 
 
 def test_what_is_carried_out_at_once_is_never_put_off(sim: Sim, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proposals, "PER_CYCLE", 2)
+    monkeypatch.setattr(intents, "PROPOSED_PER_CYCLE", 2)
     sim.policy()
     for _ in range(4):
         sim.running("ann", 2)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from console.core import clock
-from console.steering.decisions.putting_off import likeness, putting_off
+from console.steering.backoff import likeness, putting_off
 from console.steering.explanations import why
 from console.steering.models import Cycle, Plan, PlannedAction
 from scheduler.adapters.simulator import placement, schedule

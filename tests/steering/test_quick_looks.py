@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from console.steering.actions import lease
+from console.steering import lease
 from console.steering.context import CycleContext
 from console.steering.failures import Failures
 from console.steering.ledger import _Look

@@ -17,11 +17,10 @@ from console.notices.models import Notice
 from console.overview.workers import WorkersPlot, missing_for, workers_plot
 from console.partitions.models import Partition
 from console.reports.tally import shadow_tally
-from console.steering.decisions.stops import recent_stops
-from console.steering.explanations.build import explain
-from console.steering.explanations.reading import read
+from console.steering.explanations.build import explain, read
+from console.steering.facts import recent_stops
 from console.steering.models import Checkpoint, Fate, Plan, PlanKind, Victim
-from console.steering.operations.replaying import replay
+from console.steering.replaying import replay
 from scheduler.adapters.simulator.jobs import JobSpec, OnSignal
 from scheduler.model.actions import ActionKind, ActionOutcome, OutcomeKind
 from scheduler.model.jobs import JobState, Request

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
+from console.steering import replaying
 from console.steering.models import Plan, StoredSnapshot
-from console.steering.operations import replaying
 from scheduler.model.plan import DecidedVictim, DecisionKind, How
 from scheduler.model.plan import PlanningResult as Decided
 from scheduler.model.reasons import Reason

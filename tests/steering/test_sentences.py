@@ -6,9 +6,9 @@ import pytest
 from django.utils import translation
 
 from console.core import old_sentences, resaying
-from console.steering.decisions.facts import pauses_of, why_paused
+from console.steering.facts import pauses_of, why_paused
 from console.steering.models import Incident, Pause, Plan, PlannedAction, Victim
-from console.steering.operations.pausing import pause
+from console.steering.pausing import pause
 from console.steering.sentences import SENTENCES
 from scheduler.adapters.simulator.jobs import OnSignal
 from scheduler.model.sentence import Sentence, say, to_json

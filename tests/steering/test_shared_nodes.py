@@ -1,9 +1,8 @@
 """Partitions that share nodes: what is under way in one is counted once in the other."""
 
 from console.partitions.models import Partition
-from console.steering.decisions.deciding import decide_all
-from console.steering.decisions.facts import Facts, PartitionFacts
-from console.steering.decisions.stops import Stops
+from console.steering.deciding import decide_all
+from console.steering.facts import Facts, PartitionFacts, Stops
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import ObservedPartition
 from scheduler.model.plan import Decision, DecisionKind

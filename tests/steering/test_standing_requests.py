@@ -9,14 +9,12 @@ import pytest
 from console.audit.models import AuditEntry
 from console.core import clock
 from console.steering import selectors
-from console.steering.decisions.rejections import HEEDED
+from console.steering.approvals import OutOfDateError, approve, reject, since_opened, since_read
+from console.steering.facts import HEEDED
+from console.steering.intents import STANDS_FOR_READERS
 from console.steering.models import Plan, PlannedAction, PlanVersion
-from console.steering.operations.approving import OutOfDateError, approve, reject
-from console.steering.operations.differences import since_opened, since_read
-from console.steering.operations.instead import mark_of_alternative
-from console.steering.operations.replaying import NotReplayableError, replay
-from console.steering.operations.requests import mark_of, request_of
-from console.steering.plans.proposals import STANDS_FOR_READERS
+from console.steering.replaying import NotReplayableError, replay
+from console.steering.requests import mark_of, mark_of_alternative, request_of
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
 from scheduler.reconcile import build

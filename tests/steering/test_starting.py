@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from console.steering.models import Plan, PlanState
-from console.steering.operations.replaying import replay
+from console.steering.replaying import replay
 from scheduler.model.jobs import JobState
 from tests.steering.conftest import Sim
 
 
 @pytest.fixture(autouse=True)
 def slurm_leaves_who_could_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("console.steering.plans.starting._is_left", lambda job: True)
+    monkeypatch.setattr("console.steering.deciding._is_left", lambda job: True)
 
 
 def put_first(sim: Sim, cpus: int) -> str:

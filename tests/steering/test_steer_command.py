@@ -3,7 +3,7 @@
 import pytest
 from django.core.management import CommandError, call_command
 
-from console.steering.actions import lease
+from console.steering import lease
 from console.steering.models import Plan
 from tests.steering.conftest import Sim
 

@@ -18,9 +18,9 @@ from console.core import clock
 from console.core.resaying import resay
 from console.health.doctor import work
 from console.health.doctor.findings import Level
-from console.steering.operations.pausing import pause
-from console.steering.recording import submit_rules
-from console.steering.recording.submit_rules import fault_of_rules, rules_text
+from console.steering import submit_rules
+from console.steering.pausing import pause
+from console.steering.submit_rules import fault_of_rules, rules_text
 from scheduler.model.policy import LevelRule, PartitionPolicy
 from tests.steering.conftest import START, Sim
 from tests.steering.submit_script import DENIED, OVER_QUOTA, SUCCESS, SubmitScript

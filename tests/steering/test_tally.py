@@ -11,7 +11,7 @@ from console.partitions.models import Partition
 from console.reports import tally
 from console.reports.tally import shadow_tally
 from console.steering.models import Plan
-from console.steering.work import work_lost, work_short, work_words
+from console.steering.selectors import work_lost, work_short, work_words
 from tests import factories
 from tests.factories import EPOCH, NOW
 from tests.steering.conftest import Sim

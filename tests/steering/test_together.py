@@ -7,12 +7,12 @@ import pytest
 from console.overview.selectors import open_plans
 from console.overview.templatetags.console import part_in_plan
 from console.partitions.models import Partition
+from console.steering.approvals import approve
 from console.steering.explanations import why
 from console.steering.models import Plan, PlanKind, PlannedAction
-from console.steering.operations.approving import approve
-from console.steering.operations.pausing import pause
-from console.steering.operations.requests import mark_of
-from console.steering.plans.new_plans import LONGEST_HOLD
+from console.steering.new_plans import LONGEST_HOLD
+from console.steering.pausing import pause
+from console.steering.requests import mark_of
 from scheduler.adapters.simulator.jobs import HeldBy
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState

@@ -7,7 +7,7 @@ import pytest
 
 from console.core import clock
 from console.steering.models import Pause, Plan, PlannedAction
-from console.steering.operations.replaying import replay
+from console.steering.replaying import replay
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.adapters.simulator.state import SimNodeState

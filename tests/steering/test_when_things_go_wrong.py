@@ -8,8 +8,7 @@ from django.db import transaction
 
 from console.audit.models import AuditEntry
 from console.core import clock
-from console.steering import ledger
-from console.steering.actions import lease
+from console.steering import lease, ledger
 from console.steering.cycle import run_cycle
 from console.steering.models import CycleLease, Fate, Incident, Plan, PlannedAction, Victim
 from scheduler.adapters.simulator import acting, lifecycle

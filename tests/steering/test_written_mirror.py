@@ -13,8 +13,7 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 from console.cluster import written_jobs
 from console.cluster.models import Cluster, Job, Node
 from console.cluster.services import JobRow, write_jobs, write_nodes
-from console.steering import cycle
-from console.steering.recording import mirroring
+from console.steering import cycle, mirror
 from scheduler.model.observation import Observation
 from scheduler.model.sentence import facts_of
 from tests.steering.conftest import Sim
@@ -41,7 +40,7 @@ class Written:
     def again(self, cluster: Cluster) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """The tables after a full write of the same; nothing of it is kept."""
         assert self.seen is not None
-        mirroring._MARKS.clear()
+        mirror._MARKS.clear()
         kept = written_jobs._WRITTEN.pop(cluster.pk, None)
         with transaction.atomic():
             Job.objects.update(fingerprint="", verdict="?", explain="?", plan=7, place=9, preemptions=99)
@@ -108,7 +107,7 @@ def test_a_worker_that_knows_nothing_writes_what_one_that_knows_the_last_cycle_d
     for user in ("bob", "cy", "ann"):
         sim.submit(user, 6)
         sim.cycle()
-        mirroring._MARKS.clear()
+        mirror._MARKS.clear()
         cycle._KNOWN.clear()
         sim.port.advance(1)
         sim.cycle()

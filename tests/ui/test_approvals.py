@@ -14,7 +14,7 @@ from time_machine import TimeMachineFixture
 
 from console.projects.models import UrgencyRequest
 from console.steering.models import Plan, PlannedAction
-from console.steering.operations.pausing import pause
+from console.steering.pausing import pause
 from console.steering.served import new_tasks
 from tests import factories, needed
 from tests.factories import EPOCH

@@ -7,10 +7,10 @@ from django.test import Client
 from django.utils import timezone
 
 from console.accounts.models import User
+from console.steering.approvals import what_changed
+from console.steering.failures import Streak, written
 from console.steering.models import CycleMeter
-from console.steering.operations.pausing import pause
-from console.steering.operations.up_to_date import what_changed
-from console.steering.streaks import Streak, written
+from console.steering.pausing import pause
 from tests.ui.conftest import House, SignedIn, part
 from tests.ui.test_pause import EVERY_PAGE
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.test import Client
 
-from console.steering.operations.requests import request_of
+from console.steering.requests import request_of
 from console.steering.selectors import consequence
 from console.steering.templatetags.plan_rows import whose
 from tests import factories

@@ -15,7 +15,7 @@ from console.cluster.models import Job
 from console.cluster.services import note_cycle
 from console.history.models import PartitionMinute
 from console.insights.models import SummedUntil
-from console.steering.operations.pausing import pause, resume
+from console.steering.pausing import pause, resume
 from tests import factories
 from tests.insights.conftest import make_stops
 from tests.markup import words_of

@@ -10,7 +10,7 @@ from console.forecasts.requests import size_of
 from console.history.hindsight.running import nodes_of
 from console.reports.immune import immune_parts
 from console.starts.models import StartQuestion
-from console.steering.recording.metering import MeteredStop, _count_work
+from console.steering.metrics import MeteredStop, _count_work
 from scheduler.adapters.slurm import finished
 from scheduler.adapters.slurm.benchmarks import SlurmBenchmarks
 from scheduler.model.benchmarks import Benchmark

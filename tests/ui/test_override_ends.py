@@ -13,7 +13,7 @@ from console.partitions.models import Partition
 from console.partitions.priority_file import export_config, import_config
 from console.partitions.selectors import policy_of
 from console.partitions.services import activate_policy
-from console.steering.recording.submit_rules import partition_lines
+from console.steering.submit_rules import partition_lines
 from scheduler.model.observation import ObservedPartition
 from scheduler.reconcile.build import snapshot_for
 from scheduler.reconcile.eligible import why_spared

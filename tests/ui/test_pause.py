@@ -7,7 +7,7 @@ from django.test import Client
 
 from console.audit.models import AuditEntry
 from console.steering.models import Pause
-from console.steering.operations.pausing import pause, resume
+from console.steering.pausing import pause, resume
 from tests import factories
 from tests.markup import flat
 from tests.ui.conftest import House, SignedIn, part

@@ -17,9 +17,9 @@ from console.core.installation import is_production
 from console.health.doctor.findings import Finding, counted, fail, moment, ok, warn
 from console.health.measuring import BROKER_S
 from console.health.selectors import Health, pulse
-from console.steering.cadence import read_cadence
+from console.steering.metrics import read_cadence
 from console.steering.models import Incident
-from console.steering.recording.submit_rules import fault_of_rules, rules_path
+from console.steering.submit_rules import fault_of_rules, rules_path
 from scheduler.model.sentence import Listed, told
 
 OLDEST_REDIS = (5, 0)

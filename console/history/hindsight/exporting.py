@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from console.audit.exporting import BOM, safe_cell
-from console.steering.work import SECONDS_PER_HOUR
+from console.steering.selectors import SECONDS_PER_HOUR
 from scheduler.model.resource_kinds import COUNTED
 
 RANGE = ("value", "low", "high")

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from console.core import saying
 from console.core.resaying import resay
-from console.steering.work import work_short, work_words
+from console.steering.selectors import work_short, work_words
 from scheduler.model.resource_kinds import COUNTED
 
 Doc = Mapping[str, Any]

@@ -13,7 +13,7 @@ from console.history.hindsight.wording import lost_of, lost_words
 from console.history.past import StudySum, spans_kept
 from console.history.plots import number
 from console.history.wording import coverage, lost_by, really_stopped
-from console.steering.work import work_short
+from console.steering.selectors import work_short
 from scheduler.reconcile.compare import ComparedStop, NamedLevel
 
 register = template.Library()

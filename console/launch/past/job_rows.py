@@ -9,11 +9,11 @@ from console.core import clock
 from console.history.minutes import USER, axis_of, level_key
 from console.history.models import PartitionMinute
 from console.launch.past.played import PlayedJob, PlayedWeek
-from console.steering.decisions.deciding import Verdicts
-from console.steering.decisions.facts import PartitionFacts
-from console.steering.recording.metering import MeteredStop
-from console.steering.recording.mirroring import past_rows
-from console.steering.work import Work, add_work, work_of
+from console.steering.deciding import Verdicts
+from console.steering.facts import PartitionFacts
+from console.steering.metrics import MeteredStop
+from console.steering.mirror import past_rows
+from console.steering.selectors import Work, add_work, work_of
 from scheduler.model.observation import Observation
 from scheduler.model.policy import ProjectFacts
 from scheduler.model.resources import add

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from console.steering.decisions.deciding import Verdicts
+from console.steering.deciding import Verdicts
 from scheduler.model.jobs import ObservedJob, RunKey
 from scheduler.model.plan import Decision
 

@@ -18,10 +18,9 @@ from console.launch.past.played import (
     PlayedRun,
     PlayedWeek,
 )
-from console.steering.decisions.deciding import Verdicts, decide_all
-from console.steering.decisions.facts import Facts, PartitionFacts
-from console.steering.decisions.putting_off import PuttingOff
-from console.steering.decisions.stops import Stops
+from console.steering.backoff import PuttingOff
+from console.steering.deciding import Verdicts, decide_all
+from console.steering.facts import Facts, PartitionFacts, Stops
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import SimJob
 from scheduler.adapters.simulator.looking import look, observed_job

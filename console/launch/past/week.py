@@ -32,9 +32,9 @@ from console.partitions.quotas import LevelLimit, Meter, limits_of, take, uses_i
 from console.power.losses import keep_losses
 from console.projects.selectors import core_projects
 from console.starts.models import ExpectedStart
-from console.steering.actions.fates import WATCHED
-from console.steering.decisions.facts import PartitionFacts, partition_policies
+from console.steering.facts import PartitionFacts, partition_policies
 from console.steering.journal import tell_action, tell_checkpoint, tell_plan
+from console.steering.metrics import MeteredStop, metered
 from console.steering.models import (
     STOP_KINDS,
     ActionState,
@@ -48,9 +48,8 @@ from console.steering.models import (
     Via,
     Victim,
 )
-from console.steering.plans.actions_of_plans import actions_for, deadline_for
-from console.steering.plans.new_plans import NewPlans, victims_of
-from console.steering.recording.metering import MeteredStop, metered
+from console.steering.new_plans import NewPlans, actions_for, deadline_for, victims_of
+from console.steering.victims import WATCHED
 from scheduler.adapters.simulator import demo, demo_week
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.looking import look

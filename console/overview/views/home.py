@@ -23,7 +23,7 @@ from console.overview.selectors import STALE_S, PartitionState, is_stale, listed
 from console.partitions.models import Partition
 from console.reports.seen import Seen, seen_at
 from console.steering.models import Plan
-from console.steering.operations.standing import standing_for
+from console.steering.requests import standing_for
 
 LATEST_PLANS = 6
 

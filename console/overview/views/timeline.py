@@ -20,7 +20,7 @@ from console.partitions.models import Partition
 from console.partitions.quotas import LevelLimit, Use, limits_of, uses_shown
 from console.partitions.selectors import policy_of, visible_partitions
 from console.reports.levels import Named, named_level
-from console.steering.work import hours, work_short, work_words
+from console.steering.selectors import hours, work_short, work_words
 from scheduler.model.policy import PartitionPolicy
 from scheduler.model.resource_kinds import LABELS
 

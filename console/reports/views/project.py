@@ -10,7 +10,7 @@ from console.projects.models import Project
 from console.projects.selectors import visible_projects
 from console.reports.project_levels import project_levels
 from console.reports.project_work import DAYS, project_work
-from console.steering.work import work_words
+from console.steering.selectors import work_words
 
 SPANS = (1, 3, 7)
 

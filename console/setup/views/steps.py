@@ -21,7 +21,7 @@ from console.setup.forms import InviteForm, WithdrawForm
 from console.setup.inviting import Guest, SpentError, invite, withdraw
 from console.setup.mailing import mail
 from console.setup.signing_in import groups, ways
-from console.steering.cadence import read_cadence
+from console.steering.metrics import read_cadence
 
 
 def step_context(request: HttpRequest, step: str = "") -> dict[str, Any]:

@@ -10,12 +10,11 @@ from console.steering.explanations.answer import (
     AnswerLine,
     AnswerPart,
     JobAnswer,
+    Known,
     Return,
     Stage,
 )
-from console.steering.explanations.build import explain
-from console.steering.explanations.known import Known
-from console.steering.explanations.reading import read, rows_of, tasks_of
+from console.steering.explanations.build import explain, read, rows_of, tasks_of
 
 __all__ = [
     "About",

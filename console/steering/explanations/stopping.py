@@ -8,11 +8,23 @@ from django.utils.translation import gettext as _
 from console.cluster.models import Job, JobPhase
 from console.core import clock, saying
 from console.core.templatetags.ui import word
-from console.steering.decisions.facts import run_of
-from console.steering.exchanging.sets import is_exchange
-from console.steering.explanations.answer import About, AnsweredStop, AnswerLine, AnswerPart, Return, Stage
-from console.steering.explanations.known import Known
-from console.steering.explanations.wording import exchanged_nodes, kept, one_line, sentence, times, who
+from console.steering.explanations.answer import (
+    About,
+    AnsweredStop,
+    AnswerLine,
+    AnswerPart,
+    Known,
+    Return,
+    Stage,
+    exchanged_nodes,
+    kept,
+    one_line,
+    sentence,
+    times,
+    who,
+)
+from console.steering.facts import run_of
+from console.steering.kinds.swap import is_exchange
 from console.steering.models import ActionState, Plan, PlannedAction
 from scheduler.model.actions import LEFT_HELD, ActionKind
 from scheduler.model.policy import VictimOrder

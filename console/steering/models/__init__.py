@@ -3,20 +3,35 @@
 May import: no other folder of this app.
 """
 
-from console.steering.models.actions import STOP_KINDS, ActionState, PlannedAction
-from console.steering.models.checkpoints import Checkpoint, Via
-from console.steering.models.chosen import ChosenPlace
-from console.steering.models.cycles import Cycle, CycleLease, CycleMeter, CycleOutcome, StoredSnapshot
-from console.steering.models.failed_starts import FailedStart
-from console.steering.models.incidents import Incident, IncidentKind
-from console.steering.models.kept import KeptPlace
-from console.steering.models.line import LinePlace
-from console.steering.models.pace import CyclePace, SteeringMinute
-from console.steering.models.patience import Patience
-from console.steering.models.pauses import Pause
-from console.steering.models.plans import BEGUN_STATES, OPEN_STATES, Plan, PlanKind, PlanState, PlanVersion
-from console.steering.models.requeueing import NotRequeued
-from console.steering.models.victims import Fate, Victim
+from console.steering.models.cycles import (
+    Cycle,
+    CycleLease,
+    CycleMeter,
+    CycleOutcome,
+    CyclePace,
+    Pause,
+    SteeringMinute,
+    StoredSnapshot,
+)
+from console.steering.models.job_settings import ChosenPlace, KeptPlace, LinePlace, NotRequeued, Patience
+from console.steering.models.plans import (
+    BEGUN_STATES,
+    OPEN_STATES,
+    STOP_KINDS,
+    ActionState,
+    Checkpoint,
+    FailedStart,
+    Fate,
+    Incident,
+    IncidentKind,
+    Plan,
+    PlanKind,
+    PlannedAction,
+    PlanState,
+    PlanVersion,
+    Via,
+    Victim,
+)
 
 __all__ = [
     "BEGUN_STATES",

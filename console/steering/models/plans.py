@@ -6,15 +6,18 @@ from typing import Any
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from console.cluster.models import LONGEST_GROUP
 from console.core.sentence_field import SentenceField, SentencesField
 from console.steering.models.cycles import Cycle, StoredSnapshot
+from scheduler.model.actions import ActionKind
 from scheduler.model.policy import Enforcement
+from scheduler.model.sentence import Sentence
 
 
 class PlanState(models.TextChoices):
-    """A plan's life; the allowed moves are in `console.steering.states`."""
+    """A plan's life; the allowed moves are in `console.steering.lifecycle`."""
 
     PROPOSED = "proposed", _("Proposed")
     APPROVED = "approved", _("Approved")
@@ -196,3 +199,260 @@ class PlanVersion(models.Model):
 
     def __str__(self) -> str:
         return f"version {self.number} of plan {self.plan_id}"
+
+
+# Actions: one change to one run of one job, written down before it is done.
+
+
+class ActionState(models.TextChoices):
+    """An action's life: written down, claimed, issued, seen to have worked."""
+
+    PLANNED = "planned", _("Planned")
+    EXECUTING = "executing", _("Being done")
+    ISSUED = "issued", _("Done, not yet seen")
+    VERIFIED = "verified", _("Done")
+    EXPIRED = "expired", _("No longer needed")
+    FAILED = "failed", _("Failed")
+
+
+STOP_KINDS = (ActionKind.REQUEUE_HOLD, ActionKind.CANCEL, ActionKind.RECOVER)
+"""What counts as having stopped a job. A recovered one was ended by its checkpoint signal."""
+
+VALUE = 2000
+"""Characters of an action's value: the longest are names of nodes."""
+
+
+class PlannedAction(models.Model):
+    """One change to one job, unique per run of that job: what is done is done at most once.
+
+    `order`: actions of a smaller order come first. `not_before`: the grace time after the checkpoint signal.
+    """
+
+    plan = models.ForeignKey(Plan, on_delete=models.CASCADE, related_name="actions")
+    cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="actions")
+    kind = models.CharField(max_length=20, choices=[(k.value, k.value) for k in ActionKind])
+    state = models.CharField(max_length=10, choices=ActionState.choices, default=ActionState.PLANNED)
+    order = models.PositiveSmallIntegerField()
+    job_id = models.CharField(max_length=40)
+    run_start = models.BigIntegerField(default=0)
+    run_restarts = models.PositiveIntegerField(default=0)
+    job_name = models.TextField(blank=True)
+    user = models.CharField(max_length=64, blank=True)
+    value = models.CharField(max_length=VALUE, blank=True)
+    not_before = models.DateTimeField(null=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    issued_at = models.DateTimeField(null=True)
+    verified_at = models.DateTimeField(null=True)
+    outcome = models.CharField(max_length=10, blank=True)
+    detail = SentenceField(blank=True)
+
+    class Meta:
+        ordering = ["order", "id"]
+        constraints = [
+            # A run of a job is stopped at most once, whatever plan asks for it and whoever carries it out.
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "run_start", "run_restarts", "kind"],
+                condition=models.Q(kind__in=["signal", "requeue_hold", "cancel"])
+                & ~models.Q(state="expired"),
+                name="steering_one_stop_per_run",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state__in=ActionState.values), name="steering_action_state_known"
+            ),
+        ]
+        indexes = [models.Index(fields=["cluster", "state"]), models.Index(fields=["cluster", "job_id"])]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.job_id}"
+
+
+# What became of each run that a plan has signalled or stopped.
+
+
+class Fate(models.TextChoices):
+    """What became of a victim. Only `OPEN` is no account of it."""
+
+    OPEN = "open", _("Not yet known")
+    WAITING = "waiting", pgettext_lazy("fate", "Waits")
+    RETURNED = "returned", _("Came back")
+    ENDED = "ended", _("Ended by its owner")
+    CANCELLED = "cancelled", _("Cancelled by the plan")
+    SPARED = "spared", _("Not stopped")
+    LOST = "lost", _("Lost")
+
+
+_SAID_BY_NAME = frozenset({"fate.waits", "fate.came_back", "fate.not_stopped"})
+"""Sentences that say no more than the name of their fate."""
+
+
+class Victim(models.Model):
+    """One run of a job that a plan has sent a signal or a stop, followed until it is known what became of it.
+
+    `words`: the same as a sentence. `gone_since`: since when the job is seen no more and nobody tells why. `back_…`:
+    the run in which it came back, and when that was first seen. `settled_at`: nothing more can happen to it that has
+    to do with the plan; until then it is looked at in every cycle.
+    """
+
+    plan = models.ForeignKey(Plan, on_delete=models.CASCADE, related_name="fates")
+    cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="victims")
+    job_id = models.CharField(max_length=40)
+    run_start = models.BigIntegerField()
+    run_restarts = models.PositiveIntegerField()
+    job_name = models.TextField(blank=True)
+    user = models.CharField(max_length=64, blank=True)
+    fate = models.CharField(max_length=10, choices=Fate.choices, default=Fate.OPEN)
+    words = SentenceField(blank=True)
+    sent_at = models.DateTimeField()
+    gone_since = models.DateTimeField(null=True)
+    back_at = models.DateTimeField(null=True)
+    back_restarts = models.PositiveIntegerField(null=True)
+    settled_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["plan", "job_id", "run_start", "run_restarts"], name="steering_one_fate_per_run"
+            ),
+            models.CheckConstraint(condition=models.Q(fate__in=Fate.values), name="steering_fate_known"),
+        ]
+        indexes = [
+            models.Index(fields=["cluster", "settled_at"]),
+            models.Index(fields=["cluster", "job_id"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"victim {self.job_id} of plan {self.plan_id}"
+
+    @property
+    def more(self) -> str:
+        """What the name of its fate does not say yet."""
+        code = self.words.code if isinstance(self.words, Sentence) else ""
+        return "" if code in _SAID_BY_NAME else self.words
+
+
+# Beneficiaries that ended badly as soon as they had started: in vain, others were stopped for them.
+
+
+class FailedStart(models.Model):
+    """One run of a beneficiary that was back in the queue within a minute of its start, by nobody's stop of ours.
+
+    `ran_well_at`: when a later run of it had gone on for a minute; from then on it counts no more.
+    """
+
+    plan = models.ForeignKey(Plan, on_delete=models.CASCADE, related_name="failed_starts")
+    cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="failed_starts")
+    job_id = models.CharField(max_length=40)
+    run_restarts = models.PositiveIntegerField()
+    at = models.DateTimeField()
+    ran_well_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["plan", "job_id", "run_restarts"], name="steering_one_failed_start_per_run"
+            )
+        ]
+        indexes = [models.Index(fields=["cluster", "ran_well_at"])]
+
+    def __str__(self) -> str:
+        return f"failed start of {self.job_id}"
+
+
+# What the victims saved before they were stopped, and where they went on.
+
+
+class Via(models.TextChoices):
+    """How a job told that its checkpoint is done."""
+
+    COMMENT = "comment", _("Its comment")
+    API = "api", _("A call to the API")
+
+
+class Checkpoint(models.Model):
+    """One run of a victim that was asked to save its state.
+
+    `comment_before`: its comment when it was asked, so that only a new one counts. `saved`: what it says that it saved
+    (`epoch=10`), hostile input. `resumed_…`: its next run, once seen.
+    """
+
+    plan = models.ForeignKey(Plan, on_delete=models.CASCADE, related_name="checkpoints")
+    cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="checkpoints")
+    job_id = models.CharField(max_length=40)
+    run_start = models.BigIntegerField()
+    run_restarts = models.PositiveIntegerField()
+    user = models.CharField(max_length=64)
+    asked_at = models.DateTimeField()
+    comment_before = models.TextField(blank=True)
+    acknowledged_at = models.DateTimeField(null=True)
+    via = models.CharField(max_length=10, choices=Via.choices, blank=True)
+    saved = models.CharField(max_length=200, blank=True)
+    resumed_at = models.DateTimeField(null=True)
+    resumed_restarts = models.PositiveIntegerField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "run_start", "run_restarts"],
+                name="steering_one_checkpoint_per_run",
+            )
+        ]
+        indexes = [models.Index(fields=["cluster", "job_id"])]
+
+    def __str__(self) -> str:
+        return f"checkpoint of {self.job_id}"
+
+
+# Incidents: a job that was stopped and did not come back.
+
+
+class IncidentKind(models.TextChoices):
+    """In which way it did not come back."""
+
+    FAILED = "failed", _("It failed and was not put back")
+    GONE = "gone", _("It is gone without a trace")
+    AT_ONCE = "at_once", _("It ended within a minute of its return")
+    LAUNCH = "launch", _("Slurm could not start it again")
+
+
+class Incident(models.Model):
+    """A victim that did not come back. It stays open until a person closes it with a reason, or the job is seen again.
+
+    `counts`: it counts towards the pause of its partition; not any more once somebody has resumed that.
+    """
+
+    cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="incidents")
+    partition = models.CharField(max_length=64)
+    victim = models.ForeignKey(Victim, on_delete=models.CASCADE, related_name="incidents")
+    kind = models.CharField(max_length=10, choices=IncidentKind.choices)
+    job_id = models.CharField(max_length=40)
+    job_name = models.TextField(blank=True)
+    user = models.CharField(max_length=64, blank=True)
+    plan = models.PositiveBigIntegerField()
+    beneficiary = models.CharField(max_length=40)
+    """The job that it was stopped for."""
+    words = SentenceField()
+    opened_at = models.DateTimeField()
+    counts = models.BooleanField(default=True)
+    closed_at = models.DateTimeField(null=True)
+    closed_by = models.CharField(max_length=150, blank=True)
+    close_reason = SentenceField(blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["victim", "kind"], name="steering_one_incident_per_victim"),
+            models.CheckConstraint(
+                condition=models.Q(kind__in=IncidentKind.values), name="steering_incident_kind_known"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["cluster", "closed_at"]),
+            models.Index(fields=["cluster", "partition", "-id"]),
+            models.Index(fields=["cluster", "job_id"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"incident {self.pk}"

@@ -20,10 +20,10 @@ from console.core.templatetags.ui import state, word
 from console.core.vocabulary import STATES
 from console.partitions.models import Partition
 from console.steering import selectors
-from console.steering.folded_losses import OPENED
 from console.steering.models import Pause, Plan, PlannedAction
-from console.steering.operations.pausing import EVERYWHERE
-from console.steering.operations.standing import SteeringNotices, standing_for
+from console.steering.pausing import EVERYWHERE
+from console.steering.requests import SteeringNotices, standing_for
+from console.steering.selectors import OPENED
 from scheduler.model.actions import FIRST_ALLOW, ActionKind
 from scheduler.model.line import is_front
 

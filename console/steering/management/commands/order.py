@@ -5,10 +5,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from console.cluster.connect import configured_cluster, connect
-from console.steering.actions import lease as leases
-from console.steering.actions.lease import LeaseLostError
-from console.steering.decisions.facts import partition_policies
-from console.steering.line.resetting import reset
+from console.steering import lease as leases
+from console.steering.facts import partition_policies
+from console.steering.kinds.nice import reset
+from console.steering.lease import LeaseLostError
 from scheduler.model.policy import Enforcement, LineOrder
 from scheduler.ports import ClusterUnavailableError
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from console.steering.management import switch
-from console.steering.operations.pausing import pause
+from console.steering import pausing
+from console.steering.pausing import pause
 
 
 class Command(BaseCommand):
@@ -14,12 +14,12 @@ class Command(BaseCommand):
     help = "Stop nobody, in a partition or in all, until `manage.py resume`."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        switch.add_arguments(parser)
+        pausing.add_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        wanted = switch.read(options)
+        wanted = pausing.read(options)
         held = pause(**wanted)
         why = f": {held.reason}" if held.reason else "."
         self.stdout.write(
-            f"{switch.named(wanted['partition'])}: paused by {held.by} since {held.since:%F %T %Z}{why}"
+            f"{pausing.named(wanted['partition'])}: paused by {held.by} since {held.since:%F %T %Z}{why}"
         )

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from django.core.management.base import BaseCommand, CommandParser
 
 from console.steering.models import Plan
-from console.steering.operations.replaying import NotReplayableError, PlanReplay, ReplayedOutcome, replay
+from console.steering.replaying import NotReplayableError, PlanReplay, ReplayedOutcome, replay
 
 SAME, DIFFERENT, IMPOSSIBLE = 0, 1, 2
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from console.steering.management import switch
-from console.steering.operations.pausing import resume
+from console.steering import pausing
+from console.steering.pausing import resume
 
 
 class Command(BaseCommand):
@@ -14,9 +14,9 @@ class Command(BaseCommand):
     help = "Lift the pause of a partition, or the one of all partitions."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        switch.add_arguments(parser)
+        pausing.add_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        wanted = switch.read(options)
-        what = switch.named(wanted["partition"])
+        wanted = pausing.read(options)
+        what = pausing.named(wanted["partition"])
         self.stdout.write(f"{what}: resumed." if resume(**wanted) else f"{what}: nothing was paused.")
