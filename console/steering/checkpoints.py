@@ -98,7 +98,7 @@ def acknowledge(
 def end_grace(plan: Plan, jobs: Jobs) -> bool:
     """Make a plan's stops due at once when nobody is waited for any more; whether it did.
 
-    All together: a plan's victims are stopped together or not at all.
+    Who was not sent a signal is not waited for. All together: a plan's victims are stopped together or not at all.
     """
     actions = list(plan.actions.all())
     if any(a.kind == ActionKind.SIGNAL and a.state in UNSENT for a in actions):
@@ -112,7 +112,7 @@ def end_grace(plan: Plan, jobs: Jobs) -> bool:
         and action.not_before is not None
         and action.not_before > now
     ]
-    if not later or not _runs_still(actions, jobs) <= _acknowledged(plan, later):
+    if not later or _runs_still(actions, jobs) & _silent(plan, later):
         return False
     for action in later:
         action.not_before = now
@@ -153,11 +153,10 @@ def _runs_still(actions: Iterable[PlannedAction], jobs: Jobs) -> set[RunKey]:
     }
 
 
-def _acknowledged(plan: Plan, stops: Iterable[PlannedAction]) -> set[RunKey]:
+def _silent(plan: Plan, stops: Iterable[PlannedAction]) -> set[RunKey]:
+    """The runs that were asked, by this plan or one before, and have not answered."""
     rows = Checkpoint.objects.filter(
-        cluster_id=plan.cluster_id,
-        job_id__in=[action.job_id for action in stops],
-        acknowledged_at__isnull=False,
+        cluster_id=plan.cluster_id, job_id__in=[action.job_id for action in stops], acknowledged_at=None
     )
     return {RunKey(row.job_id, row.run_start, row.run_restarts) for row in rows}
 

@@ -156,8 +156,8 @@ FORGOTTEN = timedelta(hours=1)
 BATCH = 500
 SETTING = frozenset({ActionKind.PRIORITISE, ActionKind.RESTORE_PRIORITY, ActionKind.RELEASE})
 """After these Slurm has another nice, or none, whoever had one before."""
-LEAVING = frozenset({ActionKind.REQUEUE_HOLD, ActionKind.RECOVER, ActionKind.PRIORITISE})
-"""Before these a job has a place that is to be kept for it."""
+LEAVING = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.RECOVER, ActionKind.PRIORITISE})
+"""Before these a job has a place that is to be kept. Who is sent a signal may be ended by it, or leave by itself."""
 _FIELDS = ("partition", "user", "own_nice", "nice", "asked_from", "attempts", "kept", "unsettled")
 
 

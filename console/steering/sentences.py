@@ -89,9 +89,12 @@ SENTENCES: dict[str, str] = {
     "action.left_the_queue": "It is no longer in the queue.",
     "action.after_all": "It took effect after all.",
     "action.left_its_place": "It has left its place at the head of the line.",
-    # What became of a victim (actions/fates.py)
+    # What became of a victim (victims.py)
     "fate.waits": "It waits in the queue.",
     "fate.held": "It waits, held by somebody else.",
+    "fate.held_by_user": "It waits, held by its user.",
+    "fate.held_by_admin": "It waits, held by an administrator.",
+    "fate.not_let_go": "It is held: Slurm does not let it go (%(words)s).",
     "fate.came_back": "It came back.",
     "fate.not_stopped": "It was not stopped.",
     "fate.ended_before": "It had ended before.",
@@ -104,7 +107,7 @@ SENTENCES: dict[str, str] = {
     "fate.failed": "It ended (%(state)s) and was not put back into the queue.",
     "fate.failed_again": "It came back and ended within a minute (%(state)s).",
     "fate.not_launched": "Slurm could not start it again, and holds it (%(state)s).",
-    # The victims of a plan together (actions/victims.py)
+    # The victims of a plan together (victims.py)
     "fates.waiting.one": "%(job)s went back to the queue.",
     "fates.waiting.many": "%(names)s went back to the queue.",
     "fates.returned.one": "%(job)s came back.",

@@ -16,7 +16,7 @@ from console.core.kept_queries import AskedMoment, Row
 from console.steering import incidents
 from console.steering.facts import run_of
 from console.steering.models import STOP_KINDS, ActionState, Fate, IncidentKind, Plan, PlannedAction, Victim
-from scheduler.model.actions import ActionKind, OutcomeKind
+from scheduler.model.actions import LEFT_HELD, ActionKind, OutcomeKind
 from scheduler.model.endings import Ending, EndKind
 from scheduler.model.jobs import JobState, ObservedJob, RunKey
 from scheduler.model.sentence import Listed, join, say
@@ -38,6 +38,8 @@ UNTOLD_FOR = timedelta(minutes=10)
 """How long it is waited for those who could tell (slurmdbd)."""
 TRIES = 12
 """So many times (a minute) it is tried to put a job back before it counts as lost; it is tried on all the same."""
+RELEASES = 3
+"""After so many refused releases, half a minute, somebody has to look at it; they are tried on."""
 UNFINISHED = frozenset({ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED})
 NOTHING_DONE = (OutcomeKind.GONE, OutcomeKind.REFUSED)
 
@@ -62,6 +64,8 @@ class Steps:
     cancels: bool = False
     touched: bool = True
     """Something was sent that may have reached it."""
+    not_let_go: str = ""
+    """What Slurm, or a plugin of the site, says to a release that was asked for again and again."""
 
 
 OPEN = VictimFate(Fate.OPEN)
@@ -77,12 +81,19 @@ def steps_of(actions: Iterable[PlannedAction]) -> Steps:
         to_release=any(a.state in UNFINISHED for a in own if a.kind == ActionKind.RELEASE),
         cancels=any(a.kind == ActionKind.CANCEL and a.attempts for a in sent),
         touched=any(a.attempts and a.outcome not in NOTHING_DONE for a in sent),
+        not_let_go=next((a.detail for a in own if _is_refused(a)), ""),
     )
 
 
 def _in_vain(action: PlannedAction) -> bool:
     """Whether putting it back was tried often enough."""
     return action.kind == ActionKind.RECOVER and action.attempts >= TRIES
+
+
+def _is_refused(action: PlannedAction) -> bool:
+    said = action.outcome in (OutcomeKind.REFUSED, OutcomeKind.UNKNOWN) and action.detail
+    again = action.kind == ActionKind.RELEASE and action.attempts >= RELEASES and action.state in UNFINISHED
+    return bool(said) and again and action.detail not in LEFT_HELD
 
 
 def account(
@@ -117,17 +128,29 @@ def _of_seen(victim: Victim, job: ObservedJob, steps: Steps, now: datetime) -> V
 
 
 def _of_waiting(victim: Victim, job: ObservedJob, steps: Steps, *, later: bool) -> VictimFate | None:
-    if job.held and (steps.to_release or steps.to_stop):
-        return OPEN
-    if job.held and later and _failed_to_launch(job):
+    if not job.held:
+        return VictimFate(Fate.WAITING, say("fate.waits"))
+    if steps.to_release or steps.to_stop:
+        if not steps.not_let_go:
+            return OPEN
+        return VictimFate(Fate.LOST, say("fate.not_let_go", words=steps.not_let_go), kind=IncidentKind.LAUNCH)
+    reason = job.slurm_reason.lower().replace("_", " ").strip()
+    if later and _is_held_by_slurm(reason):
         words = say("fate.not_launched", state=job.slurm_reason)
         return VictimFate(Fate.LOST, words, kind=IncidentKind.LAUNCH)
-    return VictimFate(Fate.WAITING, say("fate.held") if job.held else say("fate.waits"))
+    return VictimFate(Fate.WAITING, say(_HOLDERS.get(reason, "fate.held")))
 
 
-def _failed_to_launch(job: ObservedJob) -> bool:
-    """Slurm's own words for a job that a node could not start: `launch failed requeued held`."""
-    return "launch failed" in job.slurm_reason.lower().replace("_", " ")
+_HOLDERS = {"jobhelduser": "fate.held_by_user", "jobheldadmin": "fate.held_by_admin"}
+
+
+def _is_held_by_slurm(reason: str) -> bool:
+    """Whether Slurm itself holds a job that came back: a node could not start it (`launch failed requeued held`), it
+    was requeued too often (`JobHoldMaxRequeue`), no node fits any more (`BadConstraints`), a licence is gone.
+    """
+    return reason in {"badconstraints", "jobholdmaxrequeue"} or any(
+        words in reason for words in ("failed", "limit exceeded", "no longer valid")
+    )
 
 
 def _of_back(victim: Victim, job: ObservedJob, now: datetime) -> VictimFate:

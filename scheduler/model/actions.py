@@ -14,7 +14,8 @@ class ActionKind(StrEnum):
     PRIORITISE: put a pending job first in Slurm's own order (`value` = priority).
     RESTORE_PRIORITY: let Slurm compute a pending job's priority again.
     PLACE: give a pending job that is not held this nice (`value`): Slurm takes it off the priority that it computes.
-    SIGNAL: send the checkpoint signal (`value` = its name) to the batch script of a running job.
+    SIGNAL: send the checkpoint signal (`value` = its name, with `TO_STEPS` or `TO_ALL` behind it where the job says
+    so) to the batch script of a running job.
     REQUEUE_HOLD: stop a running job and put it back into the queue, held (`value` = `FIRST_ALLOW`: one that has become
     not requeueable is made requeueable right before; `value` = `NOT_HELD`: it is not held, and starts again by itself
     after the cluster's own delay should nobody come any more).
@@ -68,6 +69,8 @@ DRAIN_MARK = "giveway: "
 
 FIRST_ALLOW = "allow"
 NOT_HELD = "not_held"
+TO_STEPS, TO_ALL = ":steps", ":all"
+"""Behind a signal's name: it goes to the steps of the job, or to them and the script."""
 REQUEUED = "requeued"
 NOT_REQUEUEABLE = "presently disabled"
 """In the words in which a requeue of a job that is not requeueable is refused; no other refusal has them."""

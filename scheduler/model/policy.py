@@ -126,6 +126,15 @@ class NotRequeueable(StrEnum):
     """It may be cancelled, `cancel_notice_s` after it was first seen so."""
 
 
+class AskedToSave(StrEnum):
+    """Which victims are sent the checkpoint signal. It ends a script that does not listen: the run counts as failed."""
+
+    WHO_SAVES = "who_saves"
+    """Who says so in its comment (`ckpt`), or has acknowledged a signal under this name before."""
+    EVERYBODY = "everybody"
+    """Every job with a batch script."""
+
+
 class Enforcement(StrEnum):
     """How far a partition's plans go (contract B)."""
 
@@ -258,6 +267,15 @@ class PartitionPolicy:
     )
     grace_s: int = setting(30, SECONDS, "first", 4, "Grace",
         help="Between the checkpoint signal and the requeue.",
+    )
+    asked_to_save: AskedToSave = setting(AskedToSave.WHO_SAVES, CHOICE, "first", 5, "Who is sent the checkpoint signal",
+        help="The signal ends a script that does not listen. Whoever is not sent it is requeued at once, which "
+        "nobody who waits for its end sees.",
+        told="Which victims are asked to save their state.",
+        words={
+            AskedToSave.WHO_SAVES: "jobs that save: ckpt in the comment, or acknowledged before",
+            AskedToSave.EVERYBODY: "every job with a batch script",
+        },
     )
     checkpoint_signal: str = setting("USR1", SIGNAL, "stopping", 1, "Checkpoint signal",
         help="USR1, USR2, TERM, INT …: sent to the batch script first. Empty sends none.",

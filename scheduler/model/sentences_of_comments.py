@@ -47,6 +47,7 @@ OF_COMMENTS: dict[str, str] = {
     "release.held_by_user": "Its user holds it; that hold stays.",
     "release.held_by_admin": "An administrator holds it; that hold stays.",
     "begin.theirs": "Its begin time was set by its user, or by Slurm.",
+    "begin.no_room": "What others keep in its AdminComment leaves no room for a mark.",
     "resize.not_in_place": "This cluster takes no nodes from a job that runs.",
     "resize.once": (
         "Without slurmdbd this version of Slurm takes nodes from a job only once in a run, and has done so."

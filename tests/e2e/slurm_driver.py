@@ -60,7 +60,13 @@ class Driver:
     def policy(self, partition: str, **keys: Any) -> None:
         """Put a policy in force, as a partition administrator would."""
         row = ensure_partition(cluster=self.cluster, name=partition)
-        document = {"name": partition, "enforcement": "enforce", "grace_s": 0, **keys}
+        document = {
+            "name": partition,
+            "enforcement": "enforce",
+            "grace_s": 0,
+            "asked_to_save": "everybody",
+            **keys,
+        }
         activate_policy(
             actor="dave", partition=row, document=document, reason="For this test.", based_on=None
         )

@@ -15,7 +15,9 @@ from deploy.private_slurm import PrivateSlurm
 from tests.e2e.slurm_driver import Driver, attached
 from tests.plugins.private_slurm import LIMITS, OPERATOR, new_root, operated_slurm
 
-pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.django_db]
+pytestmark = [
+    pytest.mark.slurm, pytest.mark.e2e, pytest.mark.django_db, pytest.mark.timeout(3000),
+]  # fmt: skip
 
 VICTIMS = 20
 PATIENCE_S = 2400.0

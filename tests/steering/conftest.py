@@ -39,6 +39,7 @@ class Sim:
             "mode": "user",
             "enforcement": "enforce",
             "grace_s": 0,
+            "asked_to_save": "everybody",
             "levels": LEVELS,
             "user_overrides": {"ann": "P3", "bob": "P2", "cy": "P0"},
             **keys,

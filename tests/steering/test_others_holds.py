@@ -38,7 +38,7 @@ def test_a_job_that_its_user_holds_is_not_let_go(sim: Sim) -> None:
     assert _release(sim).detail == HELD_BY_USER
     assert (sim.plan().state, sim.plan().outcome) == ("verified", "2 started. 1 went back to the queue.")
     victim = Victim.objects.get()
-    assert (victim.fate, victim.words) == (Fate.WAITING, "It waits, held by somebody else.")
+    assert (victim.fate, victim.words) == (Fate.WAITING, "It waits, held by its user.")
     sim.port.release_by_user(low)
     sim.cycles(6, every_s=50)
     assert sim.state(low) is JobState.RUNNING

@@ -229,17 +229,51 @@ def test_a_node_that_breaks_down_under_a_returned_job_is_no_incident_when_slurm_
     assert not Incident.objects.exists()
 
 
-def test_a_job_that_slurm_cannot_start_again_and_holds_is_an_incident(sim: Sim) -> None:
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "launch failed requeued held",
+        "launch_failure_limit_exceeded_requeued_held",
+        "user env retrieval failed requeued held",
+        "BadConstraints",
+        "JobHoldMaxRequeue",
+        "License request for job is no longer valid",
+    ],
+)
+def test_a_job_that_slurm_cannot_start_again_and_holds_is_an_incident(sim: Sim, reason: str) -> None:
     sim.policy()
     low = sim.running("ann", 8)
     sim.submit("cy", 6, run_time_s=300)
     sim.cycles(6)
     assert fate(low).fate == Fate.WAITING
-    sim.port.job(low).reason = "launch failed requeued held"
     sim.port.hold_by_user(low)
-    sim.port.job(low).reason = "launch failed requeued held"
+    sim.port.job(low).reason = reason
     sim.cycle()
 
-    assert fate(low).words == "Slurm could not start it again, and holds it (launch failed requeued held)."
+    assert fate(low).words == f"Slurm could not start it again, and holds it ({reason})."
     assert Incident.objects.get().kind == "launch"
     assert Plan.objects.get().state == "verified"
+
+
+def test_a_release_that_the_site_refuses_is_an_incident_until_it_is_allowed(sim: Sim) -> None:
+    """A site's `slurm_job_modify` sees releases, too, and may refuse them, in its own words."""
+    sim.policy()
+    low = sim.running("ann", 8)
+    refused = ActionFault(
+        FaultEffect.REFUSE, kind=ActionKind.RELEASE, words="changes are closed today", times=4
+    )
+    sim.port.faults.actions.append(refused)
+    sim.submit("cy", 6, run_time_s=300)
+
+    sim.cycles(60)
+
+    assert fate(low).fate == Fate.LOST
+    assert fate(low).words == "It is held: Slurm does not let it go (changes are closed today)."
+    (incident,) = Incident.objects.all()
+    assert incident.closed_at is None
+    sim.cycles(120)
+
+    assert fate(low).fate == Fate.WAITING
+    incident.refresh_from_db()
+    assert incident.closed_at
+    assert sim.plan().state == "verified"

@@ -17,6 +17,8 @@ class OnSignal(StrEnum):
     """After `checkpoint_s` seconds its progress is saved and it says so in its comment."""
     DIE = "die"
     """It has no trap: the signal ends it, as a shell script is ended by USR1."""
+    REQUEUE = "requeue"
+    """It saves, and has itself requeued (`scontrol requeue`)."""
 
 
 class HeldBy(StrEnum):

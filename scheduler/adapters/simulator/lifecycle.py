@@ -29,6 +29,9 @@ def start(state: SimState, job: SimJob, partition: str, alloc: dict[str, dict[st
 def signal(state: SimState, job: SimJob) -> bool:
     """The checkpoint signal reaches a running job's script. False: a checkpoint is being made already."""
     state.note(What.SIGNALLED, job)
+    if job.spec.on_signal is OnSignal.REQUEUE:
+        job.saved_s = job.resumed_s + state.now - (state.now if job.start is None else job.start)
+        end(state, job, What.REQUEUED, ok=False)
     if job.spec.on_signal is OnSignal.DIE:
         end(state, job, ok=False)
         job.killed = True

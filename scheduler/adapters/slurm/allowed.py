@@ -41,7 +41,7 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
         "update", rf"JobId={_ID_OR_TASKS}(?:,{_ID_OR_TASKS})*", r"Priority=\d{1,10}", r"Nice=-?\d{1,10}",
         rf"StartTime={_MOMENT}",
         r"NumNodes=([1-9]\d{0,4})-\1", r"NumTasks=[1-9]\d{0,8}", r"NumCPUs=[1-9]\d{0,8}", rf"NodeList={_NODE_LIST}",
-        "Requeue=1", r"AdminComment=[^\x00-\x1f\x7f]{0,250}",
+        "Requeue=1", r"AdminComment=[^\x00-\x1f\x7f]{0,1000}",
         "ReservationName=giveway-doctor",  # there is none: see checkup.py
         rf"ReservationName=(?:{_KEPT})?", rf"Nodes={_NODE_LIST}", rf"EndTime={_MOMENT}",
         rf"NodeName={_NODE}", "State=DRAIN", "State=UNDRAIN", r"Reason=giveway: [^\x00-\x1f\x7f]{1,200}",
@@ -70,7 +70,7 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
         "--output=/dev/null", "--error=/dev/null", "--export=PATH=/usr/local/bin:/usr/bin:/bin",
         rf"--deadline={_MOMENT}", r"--gres=gpu:[1-9]\d{0,2}",
     ),
-    ("scancel", ""): ("--batch", rf"--signal=(?:{_SIGNAL.pattern})", JOB_ID),
+    ("scancel", ""): ("--batch", "--full", rf"--signal=(?:{_SIGNAL.pattern})", JOB_ID),
 }  # fmt: skip
 
 # scontrol takes any beginning of a name from six letters on (`NumNod=2`), in any case, with `=`, `+=` and `-=`.
@@ -131,6 +131,8 @@ def check(program: str, arguments: Sequence[str]) -> None:
     for argument in arguments:
         if "\x00" in argument or not any(re.fullmatch(p, argument, re.DOTALL) for p in patterns):
             raise CommandNotAllowedError(f"{program}: the argument {argument!r} is not on the allow-list")
+    if "--full" in arguments and not any(argument.startswith("--signal=") for argument in arguments):
+        raise CommandNotAllowedError("scancel --full: without a signal it would end the job")
 
 
 def _check_sizes(arguments: Sequence[str]) -> None:

@@ -2,7 +2,8 @@
 
 A batch script that does not catch the signal is ended by it: Slurm counts the job as failed and forgets it. Slurm still
 requeues such a job for a while (MinJobAge). Only one that just this signal ended, in just the run that was meant, is
-put back; one that ended by itself, or that somebody cancelled, is left in peace.
+put back; one that ended by itself, or that somebody cancelled, is left in peace. A script that is `exec srun …`, or
+ends with what it has called, tells the signal that ended its program as its own exit code: 128 and the signal's number.
 
 The same is done where slurmctld has answered a requeue, and died before it had written that down: the node has stopped
 the job, and that is all that the next slurmctld hears of it. It counts the run as failed, or, where the script ends
@@ -23,7 +24,7 @@ from scheduler.adapters.slurm.errors import shortened
 from scheduler.adapters.slurm.jobs import state_of_word
 from scheduler.adapters.slurm.look import LookResult
 from scheduler.adapters.slurm.rows import Table
-from scheduler.model.actions import REQUEUED, Action, ActionOutcome, OutcomeKind
+from scheduler.model.actions import REQUEUED, TO_ALL, TO_STEPS, Action, ActionOutcome, OutcomeKind
 
 # Slurm's own fields only: nothing a user writes can stand in them.
 _FIELDS = ("JobArrayID", "JobID", "HetJobID", "State", "StartTime", "RestartCnt", "exit_code", "Reason")
@@ -32,18 +33,21 @@ _EXIT_AND_SIGNAL = re.compile(r"(\d{1,5}):(\d{1,3})")
 _RAISED = re.compile(r"RaisedSignal:(\d{1,3})(?:\(.*\))?")
 _ENDED_BY_SIGNAL = "FAILED"
 _ENDED_BY_ITS_STOP = frozenset({_ENDED_BY_SIGNAL, "COMPLETED"})
+_SHELLS = 128
+"""A shell's exit code for a program that a signal ended is so much, and the signal's number."""
 FORGOTTEN = ActionOutcome(OutcomeKind.GONE, "slurmctld knows the job no more, so it cannot be put back")
 
 
 @dataclass(frozen=True, slots=True)
 class _Ending:
-    """How a job ended, as squeue tells it: in which run, in which state, by which signal (0: by none)."""
+    """How a job ended, as squeue tells it: in which run, in which state, by which signal (0: by none), exit code."""
 
     state: str
     start: int
     restarts: int
     status: str
     signal: int
+    code: int
 
     @property
     def words(self) -> str:
@@ -80,13 +84,17 @@ def _verdict(action: Action, seen: LookResult[_Ending]) -> ActionOutcome | None:
         if ending.state in _ENDED_BY_ITS_STOP:
             return None
         return ActionOutcome(OutcomeKind.GONE, f"the job ended, but not by its stop ({ending.words})")
-    if ending.state != _ENDED_BY_SIGNAL or ending.signal != _number(action.value):
+    if ending.state != _ENDED_BY_SIGNAL or _number(action.value) not in (
+        ending.signal,
+        ending.code - _SHELLS,
+    ):
         return ActionOutcome(OutcomeKind.GONE, f"the job ended, but not by the signal ({ending.words})")
     return None
 
 
 def _number(name: str) -> int:
-    """The signal's number, -1 for one that this system does not know."""
+    """The signal's number, -1 for one that this system does not know. Whom it was sent does not matter."""
+    name = name.removesuffix(TO_STEPS).removesuffix(TO_ALL)
     if name.isascii() and name.isdecimal():
         return int(name)
     member = getattr(signal.Signals, f"SIG{name}", None)
@@ -108,9 +116,21 @@ def _decode(record: str) -> tuple[str, _Ending]:
     if state_of_word(state) is not None:
         raise ValueError(f"it has not ended: it is {state}")
     ending = _Ending(
-        state, values.moment(start) or 0, values.number(restarts), status, signal_of(status, reason)
+        state,
+        values.moment(start) or 0,
+        values.number(restarts),
+        status,
+        signal_of(status, reason),
+        _exit_code(status),
     )
     return own if values.text(het) else task, ending
+
+
+def _exit_code(status: str) -> int:
+    """What a script ended with, from what `signal_of` reads; 0 where that does not say."""
+    if match := _EXIT_AND_SIGNAL.fullmatch(status):
+        return int(match[1])
+    return int(status) >> 8 if _STATUS.fullmatch(status) else 0
 
 
 def signal_of(status: str, reason: str) -> int:

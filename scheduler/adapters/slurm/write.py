@@ -16,6 +16,7 @@ from functools import partial
 from typing import Protocol
 
 from scheduler.adapters.slurm import arrays, guard, holds, look, recover
+from scheduler.adapters.slurm.admin_comments import by_comment, read_admin_comments
 from scheduler.adapters.slurm.allowed import KEPT_FOR, is_job_id, is_signal
 from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.errors import (
@@ -37,6 +38,8 @@ from scheduler.model.actions import (
     MOST_NICE,
     NOT_HELD,
     NOT_REQUEUEABLE,
+    TO_ALL,
+    TO_STEPS,
     TOO_LATE,
     Action,
     ActionKind,
@@ -320,7 +323,7 @@ class Writer:
                 return self._stop(ids, seen, action)
             case ActionKind.CANCEL | ActionKind.SIGNAL:
                 signalled = action.kind is ActionKind.SIGNAL
-                return self._scancel(ids, *(("--batch", f"--signal={action.value}") if signalled else ()))
+                return self._scancel(ids, *(_signal_options(action.value) if signalled else ()))
             case ActionKind.RESIZE | ActionKind.SHRINK:
                 looked = partial(look.at_jobs, self.runner)
                 return Resizer(self.runner, self._call, looked, self.ways()).resize(actions, seen)
@@ -381,16 +384,18 @@ class Writer:
         return done
 
     def _comment(self, actions: Iterable[Action]) -> None:
-        """Leave the actions' comments with their jobs, beside the users' own.
+        """Leave the actions' comments with their jobs, beside those of users and of other programs.
 
         A comment is a courtesy: its failure changes no outcome.
         """
-        by_text: dict[str, list[str]] = {}
-        for action in actions:
-            text = "".join(c if c.isprintable() else " " for c in action.comment)[:MAX_COMMENT]
-            by_text.setdefault(text, []).append(action.run.job_id)
-        for text, ids in by_text.items():
-            self._many("scontrol", ids, "update", each="JobId=", more=(f"AdminComment={text}",))
+        ours = {
+            action.run.job_id: "".join(c if c.isprintable() else " " for c in action.comment)[:MAX_COMMENT]
+            for action in actions
+        }
+        for some in _parts(list(ours)):
+            present = read_admin_comments(self.runner, some)
+            for text, ids in by_comment(present or {}, {job_id: ours[job_id] for job_id in some}).items():
+                self._many("scontrol", ids, "update", each="JobId=", more=(f"AdminComment={text}",))
 
     # --- calls ---
 
@@ -455,9 +460,19 @@ def _is_to_be_recovered(action: Action, seen: LookResult[QueueRow]) -> bool:
 def _malformed(action: Action) -> ActionOutcome | None:
     if not is_job_id(action.run.job_id):
         return ActionOutcome(OutcomeKind.REFUSED, "that is no job id")
-    if action.kind is ActionKind.SIGNAL and not is_signal(action.value):
+    if action.kind is ActionKind.SIGNAL and not is_signal(_name_of(action.value)):
         return ActionOutcome(OutcomeKind.REFUSED, "that is no name of a signal")
     return guard.malformed(action)
+
+
+def _name_of(signal: str) -> str:
+    return signal.removesuffix(TO_STEPS).removesuffix(TO_ALL)
+
+
+def _signal_options(signal: str) -> Sequence[str]:
+    """Without a word scancel signals all steps, but not the script."""
+    to = () if signal.endswith(TO_STEPS) else ("--full",) if signal.endswith(TO_ALL) else ("--batch",)
+    return (*to, f"--signal={_name_of(signal)}")
 
 
 def _groups(actions: Sequence[Action]) -> Iterator[list[int]]:

@@ -1,6 +1,7 @@
 """Actions become few commands, and each command's messages become outcomes of its jobs."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -65,11 +66,20 @@ def cluster(
     *jobs: Job,
     says: Callable[[tuple[str, ...]], CommandAnswer] = lambda _call: CommandAnswer("", "", 0),
     requeue: bool = True,
+    comments: Mapping[str, str] | None = None,
 ) -> Scripted:
     """squeue tells of these jobs, scontrol knows no others; `says` answers everything else."""
 
+    known = dict(comments or {})
+
     def reply(call: tuple[str, ...]) -> CommandAnswer:
+        if call[0] == "scontrol" and call[-1].startswith("AdminComment="):
+            known.update(dict.fromkeys(call[2].removeprefix("JobId=").split(","), call[-1].partition("=")[2]))
         if call[0] == "squeue":
+            wish = re.search(r"admin_comment:(\w+);", " ".join(call))
+            if wish is not None:
+                told = (f"{job[0]}|{known.get(job[0]) or '(null)'}{wish[1]};\n" for job in jobs)
+                return CommandAnswer("".join(told), "", 0)
             return table(*jobs, requeue=requeue)
         return UNHEARD_OF if "show" in call else says(call)
 
@@ -448,6 +458,48 @@ def test_comments_are_left_with_the_jobs_that_were_stopped() -> None:
     assert len(text) <= 250
 
 
+@pytest.mark.parametrize(
+    ("theirs", "written"),
+    [
+        ("", "giveway: plan 7"),
+        ('{"quota": 3}', '{"quota": 3}; giveway: plan 7'),
+        ("giveway: plan 6 stopped it", "giveway: plan 7"),
+        ("JS1:H4sI; giveway: plan 6, for 12 (bob)", "JS1:H4sI; giveway: plan 7"),
+        ("a; giveway: plan 6; b; c", "a; b; c; giveway: plan 7"),
+        ("giveway-place:1763757020; a", "a; giveway: plan 7"),
+        ("about giveway: no part of ours", "about giveway: no part of ours; giveway: plan 7"),
+    ],
+)
+def test_what_others_keep_in_a_comment_stays(theirs: str, written: str) -> None:
+    runner = cluster(*running("1"), comments={"1": theirs or "(null)"})
+
+    Writer(runner).apply(stop(ActionKind.REQUEUE_HOLD, "1", comment="giveway: plan 7"))
+
+    assert changes(runner)[-1] == ("scontrol", "update", "JobId=1", f"AdminComment={written}")
+
+
+@pytest.mark.parametrize("theirs", ["x" * 990, "two\nlines"])
+def test_a_comment_that_leaves_no_room_is_left_alone(theirs: str) -> None:
+    runner = cluster(*running("1"), comments={"1": theirs})
+
+    outcomes = Writer(runner).apply(stop(ActionKind.REQUEUE_HOLD, "1", comment="giveway: plan 7"))
+
+    assert kinds(outcomes) == [OutcomeKind.DONE]
+    assert [call[1] for call in changes(runner)] == ["requeuehold"]
+
+
+def test_only_our_part_is_taken_away_again() -> None:
+    def says(call: tuple[str, ...]) -> CommandAnswer:
+        refused = "scancel: error: Kill job error on job id 1: Access/permission denied\n"
+        return CommandAnswer("", refused, 1) if call[0] == "scancel" else CommandAnswer("", "", 0)
+
+    runner = cluster(*running("1"), says=says, comments={"1": "theirs; giveway: plan 6"})
+
+    Writer(runner).apply(stop(ActionKind.CANCEL, "1", comment="giveway: plan 7"))
+
+    assert changes(runner)[-1] == ("scontrol", "update", "JobId=1", "AdminComment=theirs")
+
+
 def test_a_comment_that_fails_changes_no_outcome() -> None:
     def says(call: tuple[str, ...]) -> CommandAnswer:
         return (
@@ -468,11 +520,11 @@ def test_what_is_cancelled_gets_its_comment_before_and_loses_it_when_that_is_ref
 
     runner = cluster(*running("1", "2"), says=says)
 
-    outcomes = Writer(runner).apply(stop(ActionKind.CANCEL, "1", "2", comment="stopped by plan 7"))
+    outcomes = Writer(runner).apply(stop(ActionKind.CANCEL, "1", "2", comment="giveway: plan 7"))
 
     assert kinds(outcomes) == [OutcomeKind.DONE, OutcomeKind.REFUSED]
     assert changes(runner) == [
-        ("scontrol", "update", "JobId=1,2", "AdminComment=stopped by plan 7"),
+        ("scontrol", "update", "JobId=1,2", "AdminComment=giveway: plan 7"),
         ("scancel", "1", "2"),
         ("scontrol", "update", "JobId=2", "AdminComment="),
     ]

@@ -13,7 +13,8 @@ from tests.builders import observed
         ("afternotok:6(unfulfilled),afterany:41_*(unfulfilled)", {"6", "41_*"}),
         ("afterok:8(fulfilled)?aftercorr:41_2(unfulfilled)", {"8", "41_2"}),
         ("after:6+5(unfulfilled)", set()),
-        ("singleton(unfulfilled)", set()),
+        ("singleton(unfulfilled)", {"ann/job9"}),
+        ("afterburstbuffer:6(unfulfilled),expand:7", {"6", "7"}),
         ("", set()),
     ],
 )
