@@ -122,6 +122,7 @@ def policy_document(name: str = "x", **keys: Any) -> dict[str, Any]:
         "bands": None,
         "victim_order": "shortest_runtime",
         "exempt_s": 0,
+        "asked_to_save": "who_saves",
         "grace_s": 30,
         "checkpoint_signal": "USR1",
         "max_preemptions_per_job": 3,

@@ -6,12 +6,13 @@
 4. The job's next run, once seen, is where it resumed.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
 from django.core import signing
 from django.db import transaction
+from django.db.models import Exists, OuterRef, Subquery
 from django.utils.translation import gettext as _
 
 from console.cluster.models import Cluster, Job
@@ -19,9 +20,9 @@ from console.core import clock
 from console.steering.facts import run_of
 from console.steering.journal import tell_checkpoint
 from console.steering.lifecycle import expire
-from console.steering.models import STOP_KINDS, ActionState, Checkpoint, Plan, PlannedAction, Via
+from console.steering.models import STOP_KINDS, ActionState, Checkpoint, Plan, PlanKind, PlannedAction, Via
 from console.steering.past import WORD, cleaned, saved_word
-from scheduler.model.actions import ActionKind
+from scheduler.model.actions import TO_ALL, TO_STEPS, TO_WHO_SAVES, ActionKind
 from scheduler.model.jobs import JobState, ObservedJob, RunKey
 from scheduler.model.observation import Observation
 from scheduler.model.sentence import say
@@ -98,7 +99,8 @@ def acknowledge(
 def end_grace(plan: Plan, jobs: Jobs) -> bool:
     """Make a plan's stops due at once when nobody is waited for any more; whether it did.
 
-    Who was not sent a signal is not waited for. All together: a plan's victims are stopped together or not at all.
+    Who was not asked is not waited for, but whoever is to be cancelled. All together: a plan's victims are stopped
+    together or not at all.
     """
     actions = list(plan.actions.all())
     if any(a.kind == ActionKind.SIGNAL and a.state in UNSENT for a in actions):
@@ -112,7 +114,7 @@ def end_grace(plan: Plan, jobs: Jobs) -> bool:
         and action.not_before is not None
         and action.not_before > now
     ]
-    if not later or _runs_still(actions, jobs) & _silent(plan, later):
+    if not later or _runs_still(actions, jobs) & _waited_for(plan, later):
         return False
     for action in later:
         action.not_before = now
@@ -153,12 +155,14 @@ def _runs_still(actions: Iterable[PlannedAction], jobs: Jobs) -> set[RunKey]:
     }
 
 
-def _silent(plan: Plan, stops: Iterable[PlannedAction]) -> set[RunKey]:
-    """The runs that were asked, by this plan or one before, and have not answered."""
+def _waited_for(plan: Plan, stops: Collection[PlannedAction]) -> set[RunKey]:
+    """The runs that were asked, by this plan or one before, or are to be cancelled, and have not answered."""
     rows = Checkpoint.objects.filter(
-        cluster_id=plan.cluster_id, job_id__in=[action.job_id for action in stops], acknowledged_at=None
+        cluster_id=plan.cluster_id, job_id__in=[action.job_id for action in stops]
     )
-    return {RunKey(row.job_id, row.run_start, row.run_restarts) for row in rows}
+    answered = {RunKey(row.job_id, row.run_start, row.run_restarts): row.acknowledged_at for row in rows}
+    cancelled = {run_of(action) for action in stops if action.kind == ActionKind.CANCEL}
+    return {run for run in cancelled | answered.keys() if answered.get(run) is None}
 
 
 # The token that a job acknowledges its checkpoints with: signed, for this job only, good for nothing else.
@@ -244,23 +248,64 @@ def _put_off(plan: Plan, delay: timedelta) -> None:
         plan.save(update_fields=["deadline"])
 
 
-# Who is not sent the checkpoint signal: a job for whose end others wait, unless it is known to catch signals.
+# Who is sent the checkpoint signal. A script that does not catch it is ended by it, and counts as failed until it is
+# put back. So where the policy says `who_saves` only those are sent it that say so in their comment, or that have
+# acknowledged one under this name and were not ended by one since. The others are requeued, without an end that anybody
+# sees.
 #
-# A script that does not catch it is ended by it, and counts as failed until it is put back: by then Slurm has cancelled
-# those that wait for its success, or started those that wait for its end. Requeued without the signal it keeps them
-# waiting (`scheduler/reconcile/waited_for.py`). It is stopped when its grace time is over, like one that says nothing.
+# And a job for whose end others wait is not sent it in any case, unless it is known to catch signals: by then Slurm has
+# cancelled those that wait for its success, or started those that wait for its end. Requeued without the signal it
+# keeps them waiting (`scheduler/reconcile/waited_for.py`).
 
 
 def asked(signals: Sequence[PlannedAction], observation: Observation) -> list[PlannedAction]:
-    """The signals that are to be sent; the others expire."""
+    """The signals that are to be sent, each with whom it goes to; the others expire. Whoever is not asked is not waited
+    for."""
     ends = ends_waited_for(observation.jobs)
     jobs = observation.jobs_by_id
-    waited = [a for a in signals if (job := jobs.get(a.job_id)) is not None and is_waited_for(job, ends)]
+    words = {a.job_id: _said(jobs[a.job_id].comment) for a in signals if a.job_id in jobs}
+    silent = {a.user for a in signals if a.value.endswith(TO_WHO_SAVES) and not words.get(a.job_id)}
+    listens = _who_listens(signals[0].cluster_id, silent) if silent else {}
     with transaction.atomic():
-        for action in waited:
-            if WORD not in jobs[action.job_id].comment and not _has_acknowledged(action):
+        for action in signals:
+            job = jobs.get(action.job_id)
+            says = words.get(action.job_id, frozenset())
+            if action.value.endswith(TO_WHO_SAVES):
+                action.value = action.value.removesuffix(TO_WHO_SAVES)
+                if not says and not listens.get((action.user, action.job_name), False):
+                    expire(action, say("action.does_not_save"))
+                    continue
+            action.value += next((to for to in (TO_STEPS, TO_ALL) if f"ckpt{to}" in says), "")
+            waited = job is not None and is_waited_for(job, ends)
+            if waited and not says and not _has_acknowledged(action):
                 expire(action, say("action.unasked"))
+        for plan in {
+            a.plan for a in signals if a.state == ActionState.EXPIRED and a.plan.kind != PlanKind.GROW
+        }:
+            end_grace(plan, jobs)
     return [action for action in signals if action.state == ActionState.PLANNED]
+
+
+def _said(comment: str) -> frozenset[str]:
+    """The words `ckpt` and `ckpt:…` of a comment."""
+    return frozenset(word for word in comment.split() if word.partition(":")[0] == "ckpt")
+
+
+def _who_listens(cluster: int, users: Collection[str]) -> dict[tuple[str, str], bool]:
+    """By user and name of a job: whether the last that became of a signal was an answer, and not the end of its run."""
+    same = PlannedAction.objects.filter(
+        cluster=cluster, job_id=OuterRef("job_id"), run_start=OuterRef("run_start")
+    )
+    signals = same.filter(kind=ActionKind.SIGNAL).values("job_name")[:1]
+    known = Checkpoint.objects.filter(
+        cluster=cluster, user__in=users, asked_at__gte=clock.now() - REMEMBER
+    ).annotate(name=Subquery(signals), ended=Exists(same.filter(kind=ActionKind.RECOVER)))
+    listens: dict[tuple[str, str], bool] = {}
+    rows = known.order_by("id").values_list("user", "name", "acknowledged_at", "ended")
+    for user, name, acknowledged_at, ended in rows:
+        if acknowledged_at or ended:
+            listens[user, name] = acknowledged_at is not None
+    return listens
 
 
 def _has_acknowledged(signal: PlannedAction) -> bool:

@@ -9,9 +9,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Subquery
-
-from console.cluster.models import LONGEST_GROUP, Cluster, Job
+from console.cluster.models import LONGEST_GROUP, Cluster
 from console.core import clock
 from console.core.many_rows import update_rows
 from console.steering.backoff import likeness
@@ -19,7 +17,6 @@ from console.steering.deciding import Verdicts
 from console.steering.journal import tell_plan
 from console.steering.models import (
     ActionState,
-    Checkpoint,
     Cycle,
     Plan,
     PlanKind,
@@ -30,7 +27,7 @@ from console.steering.models import (
 from console.steering.selectors import Work, add_work, work_of
 from console.steering.served import Tasks, jobs_served, keep_version, new_tasks, runs_served
 from scheduler.contracts.snapshot_text import SnapshotText
-from scheduler.model.actions import FIRST_ALLOW, NOT_HELD, TO_ALL, TO_STEPS, ActionKind
+from scheduler.model.actions import FIRST_ALLOW, NOT_HELD, TO_WHO_SAVES, ActionKind
 from scheduler.model.jobs import JobState, RunKey, SnapshotJob
 from scheduler.model.line import LAST_OF_FRONT, front
 from scheduler.model.plan import MAKES_ROOM, DecidedVictim, Decision, DecisionKind, How, Shrinking
@@ -366,64 +363,17 @@ def actions_for(plan: Plan, policy: PartitionPolicy) -> list[PlannedAction]:
         )
         first.job_name, first.user = names.get(job_id) or plan.job_name, plan.user
         actions.append(first)
-    signals = signals_for(plan, policy)
-    grace = timedelta(seconds=policy.grace_s) if signals else timedelta()
+    grace = timedelta(seconds=policy.grace_s) if policy.checkpoint_signal else timedelta()
     stops = any(victim.get("by") != Shrinking.INPLACE for victim in plan.victims)
     for victim in plan.victims:
         if victim.get("by") == Shrinking.INPLACE:
             steps = [_shrink(plan, victim, now + grace if grace and stops else None)]
         else:
-            steps = _stop(plan, victim, policy, grace, signals.get(victim["job"], ""))
+            steps = _stop(plan, victim, policy, grace)
         for step in steps:
             step.job_name, step.user = victim["name"], victim["user"]
         actions += steps
     return actions
-
-
-def signals_for(plan: Plan, policy: PartitionPolicy) -> dict[str, str]:
-    """The victims that are asked to save their state, each with its signal and whom that goes to.
-
-    Of those that do not say so themselves, who once acknowledged under this name is asked, and who was ended by the
-    signal since is not any more. Whoever is to be cancelled loses nothing by being asked.
-    """
-    signal = policy.checkpoint_signal
-    victims = {v["job"]: v for v in plan.victims if v.get("by") != Shrinking.INPLACE} if signal else {}
-    comments = dict(
-        Job.objects.filter(cluster=plan.cluster_id, job_id__in=victims).values_list("job_id", "comment")
-    )
-    found: dict[str, str] = {}
-    for job_id, victim in victims.items():
-        words = [word for word in comments.get(job_id, "").split() if word.partition(":")[0] == "ckpt"]
-        if words:
-            found[job_id] = signal + next((to for to in (TO_STEPS, TO_ALL) if f"ckpt{to}" in words), "")
-        elif policy.asked_to_save is AskedToSave.EVERYBODY or victim["how"] == How.CANCEL:
-            found[job_id] = signal
-    others = [victim for job_id, victim in victims.items() if job_id not in found]
-    if others:
-        listeners = _who_listens(plan.cluster_id, {victim["user"] for victim in others})
-        found |= {v["job"]: signal for v in others if listeners.get((v["user"], v["name"]), False)}
-    return found
-
-
-REMEMBERED = timedelta(days=30)
-"""How long it counts what became of a signal."""
-
-
-def _who_listens(cluster: int, users: Collection[str]) -> dict[tuple[str, str], bool]:
-    """By user and name of a job: whether the last that became of a signal was an answer, and not the end of its run."""
-    same = PlannedAction.objects.filter(
-        cluster=cluster, job_id=OuterRef("job_id"), run_start=OuterRef("run_start")
-    )
-    signals = same.filter(kind=ActionKind.SIGNAL).values("job_name")[:1]
-    asked = Checkpoint.objects.filter(
-        cluster=cluster, user__in=users, asked_at__gte=clock.now() - REMEMBERED
-    ).annotate(name=Subquery(signals), ended=Exists(same.filter(kind=ActionKind.RECOVER)))
-    listens: dict[tuple[str, str], bool] = {}
-    rows = asked.order_by("id").values_list("user", "name", "acknowledged_at", "ended")
-    for user, name, acknowledged_at, ended in rows:
-        if acknowledged_at or ended:
-            listens[user, name] = acknowledged_at is not None
-    return listens
 
 
 def _shrink(plan: Plan, victim: Mapping[str, Any], at: datetime | None) -> PlannedAction:
@@ -434,12 +384,14 @@ def _shrink(plan: Plan, victim: Mapping[str, Any], at: datetime | None) -> Plann
 
 
 def _stop(
-    plan: Plan, victim: Mapping[str, Any], policy: PartitionPolicy, grace: timedelta, signal: str
+    plan: Plan, victim: Mapping[str, Any], policy: PartitionPolicy, grace: timedelta
 ) -> list[PlannedAction]:
-    """Signal, if it is to be sent one, stop after the grace time, and the way back."""
+    """Signal, stop after the grace time, and the way back. Whoever is to be cancelled loses nothing by being asked."""
     run, now, steps = _run(victim), clock.now(), list[PlannedAction]()
-    if signal and grace and not _signalled(plan, run):
+    if grace and not _signalled(plan, run):
         order = 1 if plan.whole else 2
+        who_saves = policy.asked_to_save is AskedToSave.WHO_SAVES and victim["how"] != How.CANCEL
+        signal = policy.checkpoint_signal + (TO_WHO_SAVES if who_saves else "")
         steps.append(planned_action(plan, order, ActionKind.SIGNAL, run, value=signal))
         steps[0].not_before = now
     kind = ActionKind.CANCEL if victim["how"] == How.CANCEL else ActionKind.REQUEUE_HOLD

@@ -82,6 +82,7 @@ SENTENCES: dict[str, str] = {
     "hold.refused": "hold of %(job)s was refused: %(why)s",
     "refused.no_reason": "no reason given",
     "action.never_stopped": "It was never stopped.",
+    "action.does_not_save": "Not sent: the job does not say that it saves its state, and the signal could end it.",
     "action.unasked": "Not sent: others wait for its end, and a script that does not catch the signal would end by it.",
     "action.not_put_back": "It ended in its grace time and was not put back into the queue.",
     "action.ended_in_grace": "It ended in its grace time.",

@@ -268,7 +268,11 @@ class PartitionPolicy:
     grace_s: int = setting(30, SECONDS, "first", 4, "Grace",
         help="Between the checkpoint signal and the requeue.",
     )
-    asked_to_save: AskedToSave = setting(AskedToSave.WHO_SAVES, CHOICE, "first", 5, "Who is sent the checkpoint signal",
+    checkpoint_signal: str = setting("USR1", SIGNAL, "stopping", 1, "Checkpoint signal",
+        help="USR1, USR2, TERM, INT …: sent to the batch script first. Empty sends none.",
+    )
+    asked_to_save: AskedToSave = setting(AskedToSave.WHO_SAVES, CHOICE, "stopping", 2,
+        "Who is sent the checkpoint signal",
         help="The signal ends a script that does not listen. Whoever is not sent it is requeued at once, which "
         "nobody who waits for its end sees.",
         told="Which victims are asked to save their state.",
@@ -277,17 +281,14 @@ class PartitionPolicy:
             AskedToSave.EVERYBODY: "every job with a batch script",
         },
     )
-    checkpoint_signal: str = setting("USR1", SIGNAL, "stopping", 1, "Checkpoint signal",
-        help="USR1, USR2, TERM, INT …: sent to the batch script first. Empty sends none.",
-    )
-    start_deadline_s: int = setting(120, SECONDS, "stopping", 2, "Start deadline",
+    start_deadline_s: int = setting(120, SECONDS, "stopping", 3, "Start deadline",
         help="If the job that room was made for does not run by then, the plan is undone.",
     )
     max_preemptions_per_job: int = setting(3, TIMES, "limits", 6, "Most stops per job",
         unit="times",
         help="A job that has been stopped so often is left alone from then on.",
     )
-    not_requeueable: NotRequeueable = setting(NotRequeueable.REQUEUE, CHOICE, "stopping", 3,
+    not_requeueable: NotRequeueable = setting(NotRequeueable.REQUEUE, CHOICE, "stopping", 4,
         "A running job that cannot be requeued",
         help="Interactive, submitted with --no-requeue, or changed by its user since.",
         told="What becomes of a running job that Slurm does not requeue.",
@@ -297,7 +298,7 @@ class PartitionPolicy:
             NotRequeueable.CANCEL: "may be cancelled after a notice (its work is lost)",
         },
     )
-    cancel_notice_s: int = setting(600, SECONDS, "stopping", 4, "Notice before it may be cancelled",
+    cancel_notice_s: int = setting(600, SECONDS, "stopping", 5, "Notice before it may be cancelled",
         help="From the moment in which it is first seen so; its user is told. Only where it may be cancelled.",
         told="With `cancel`: how long after it was first seen so it may be cancelled.",
     )

@@ -101,6 +101,7 @@ def typed_policy(based_on: int) -> dict[str, str]:
     typed = {"based_on": f"{based_on}", "reason": "Delivery on Friday."}
     typed |= {"mode": "task", "enforcement": "enforce", "confirmed": "enforce"}
     typed |= {"over_quota": "lowest", "victim_order": "shortest_runtime", "exempt_s": "0", "grace_s": "0"}
+    typed |= {"asked_to_save": "who_saves"}
     typed |= {"checkpoint_signal": "USR1", "start_deadline_s": "120", "max_preemptions_per_job": "3"}
     typed |= {"min_wait_s": "0", "cool_down_s": "300", "rest_s": "0", "keyword_denied": "demote"}
     typed |= {"not_requeueable": "requeue", "cancel_notice_s": "600", "order": "levels", "dispatch": "slurm"}

@@ -19,6 +19,7 @@ from tests.ui.conftest import House, SignedIn, part
 WHOLE: dict[str, Any] = {
     "mode": "user_then_task", "enforcement": "shadow", "over_quota": "lowest", "victim_order": "shortest_runtime",
     "bands": "", "exempt_s": "0", "grace_s": "30", "checkpoint_signal": "USR1", "start_deadline_s": "120",
+    "asked_to_save": "who_saves",
     "max_preemptions_per_job": "3", "admins": "dave", "based_on": "1", "reason": "Agreed on Monday",
     "min_wait_s": "0", "cool_down_s": "300", "max_stops_per_hour": "", "max_stops_per_user_hour": "",
     "protected_jobs": "", "protected_users": "", "protected_accounts": "", "protected_qos": "",
@@ -310,7 +311,9 @@ def sent_back(page: str) -> dict[str, str]:
     chosen = re.findall(
         r'<input type="(?:radio|checkbox)" name="([^"]+)"(?: value="([^"]*)")?[^>]* checked', page
     )
-    options = re.findall(r'<select name="([^"]+)".*?<option value="([^"]*)" selected', page, re.DOTALL)
+    options = re.findall(
+        r'<select name="([^"]+)"(?:(?!</select>).)*?<option value="([^"]*)" selected', page, re.DOTALL
+    )
     chosen = [(name, value or "on") for name, value in chosen]
     return {name: unescape(value) for name, value in [*boxes, *texts, *chosen, *options]}
 

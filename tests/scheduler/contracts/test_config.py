@@ -88,6 +88,7 @@ def test_writing_what_was_read_gives_the_same_document() -> None:
     assert again["partitions"][0] == PARTITION | {
         "quota_amounts": {},
         "quota_totals": {},
+        "asked_to_save": "who_saves",
         "start_deadline_s": 120,
         "user_overrides_until": {},
         "task_overrides_until": {},
