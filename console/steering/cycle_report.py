@@ -13,8 +13,9 @@ from console.cluster.services import describe_cluster, note_cycle
 from console.core.failpoints import failpoint
 from console.steering.journal import tell_cluster
 from console.steering.lease import Lease
-from console.steering.models import BEGUN_STATES, Plan
+from console.steering.models import BEGUN_STATES, Plan, PlanKind
 from scheduler.model.observation import Observation
+from scheduler.model.plan import How
 from scheduler.model.sentence import facts_of
 from scheduler.ports import ClusterPort, ClusterUnavailableError
 
@@ -70,7 +71,8 @@ _described: dict[int, ClusterPort] = {}
 
 
 def observe(cluster: Cluster, adapter: ClusterPort, lease: Lease, report: Report) -> Observation | None:
-    """Look once; quickly where nothing is under way: before anybody is stopped another look is taken (`ledger`).
+    """Look once; quickly where no nodes are about to change hands: before anybody is stopped another look is taken
+    (`ledger`), and what became of stops, of the beneficiary and of releases is seen of jobs alone.
 
     When that fails, or only part is seen, the cycle is degraded: say so, plan nothing, stop nobody.
     """
@@ -81,8 +83,8 @@ def observe(cluster: Cluster, adapter: ClusterPort, lease: Lease, report: Report
                 cluster, software=f"{info.kind} {info.version}".strip(), facts=info.facts.items()
             )
             _described[cluster.pk] = adapter
-        under_way = Plan.objects.filter(cluster=cluster, state__in=BEGUN_STATES).exists()
-        observation = adapter.observe(quick=not under_way)
+        begun = Plan.objects.filter(cluster=cluster, state__in=BEGUN_STATES).only("kind", "victims")
+        observation = adapter.observe(quick=not any(map(_gives_nodes, begun)))
     except ClusterUnavailableError as error:
         _degrade(cluster, str(error), lease, report)
         return None
@@ -90,6 +92,11 @@ def observe(cluster: Cluster, adapter: ClusterPort, lease: Lease, report: Report
         _degrade(cluster, "; ".join(observation.faults[:5]), lease, report)
         return None
     return observation
+
+
+def _gives_nodes(plan: Plan) -> bool:
+    """Whether a plan has nodes change hands, kept meanwhile: what is kept is seen by whole looks only."""
+    return plan.kind != PlanKind.PREEMPT or any(victim["how"] == How.SWAP for victim in plan.victims)
 
 
 def _degrade(cluster: Cluster, fault: str, lease: Lease, report: Report) -> None:
