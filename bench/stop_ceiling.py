@@ -20,7 +20,7 @@ from bench.stop_risk import Course, Ended, coming, played
 from bench.stop_score import DAY_H
 from scheduler.forecast.draws import drawn
 from scheduler.forecast.history import Floats
-from scheduler.forecast.stop_picture import HORIZON_S, Arrival
+from scheduler.forecast.stop_hour import HORIZON_S, Arrival
 from scheduler.forecast.stop_risk import PastHours, hour_of
 from scheduler.simulate.tasks import SimulatedTask
 from scheduler.simulate.workload import Machines
