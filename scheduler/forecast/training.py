@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scheduler.forecast.facts import EndedJob, Owner
+from scheduler.forecast.facts import EndedJob, JobFacts
 from scheduler.forecast.features import atoms_of
 from scheduler.forecast.history import PastView, RunHistory, log_s
 from scheduler.forecast.weighing import RATE, Networks
@@ -24,11 +24,11 @@ FEWEST = 64
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A job as it was seen at its submission, whose it was, and the log of its run time."""
+    """A job as it was seen at its submission, and how long it ran."""
 
     look: PastView
-    owner: Owner
-    truth: float
+    facts: JobFacts
+    runtime_s: int
 
 
 class Replay:
@@ -64,7 +64,7 @@ def lessons(jobs: Sequence[EndedJob], history: RunHistory) -> list[Lesson]:
     for number, job in enumerate(replay.jobs):
         tell(history, replay, job.facts.submit)
         if number >= len(jobs) - MOST_LESSONS:
-            result.append(Lesson(history.look(job.facts), job.facts.owner, log_s(job.runtime_s)))
+            result.append(Lesson(history.look(job.facts), job.facts, job.runtime_s))
     tell(history, replay, max((job.end for job in jobs), default=0) + 1)
     return result
 
@@ -102,7 +102,7 @@ def train(
         shuffled = order.permutation(len(taught))
         for first in range(0, len(taught), size):
             chosen = [taught[number] for number in shuffled[first : first + size]]
-            truth = np.array([lesson.truth for lesson in chosen])
+            truth = np.array([log_s(lesson.runtime_s) for lesson in chosen])
             atoms = atoms_of(history, [lesson.look for lesson in chosen])
             networks.learn(atoms, truth, rate * (1 - 0.9 * done / total))
             done += 1

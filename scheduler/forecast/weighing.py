@@ -119,14 +119,12 @@ class Networks:
 
 def _parameters(row: object) -> list[Floats]:
     fresh = _start()
-    # A model of before commands were looked at has no weights for them.
-    if not isinstance(row, list) or len(row) not in {len(fresh) - 1, len(fresh)}:
+    if not isinstance(row, list) or len(row) != len(fresh):
         raise ValueError("a network must be a list of five lists")
-    read = [
+    return [
         read_floats({"network": values}, "network", was.size).reshape(was.shape)
-        for values, was in zip(row, fresh, strict=False)
+        for values, was in zip(row, fresh, strict=True)
     ]
-    return read + fresh[len(read) :]
 
 
 def _softmax(scores: Floats, atoms: Atoms) -> Floats:
