@@ -22,8 +22,8 @@ from scheduler.forecast.draws import drawn
 from scheduler.forecast.history import Floats
 from scheduler.forecast.stop_hour import HORIZON_S, Arrival
 from scheduler.forecast.stop_risk import PastHours, hour_of
-from scheduler.simulate.tasks import SimulatedTask
-from scheduler.simulate.workload import Machines
+from scheduler.simulate.machine import SimulatedTask
+from scheduler.simulate.trace import Machines
 
 DRAWS = 30
 Drawing = Callable[[int], Sequence[int]]

@@ -23,12 +23,11 @@ from scheduler.forecast.facts import Forecast
 from scheduler.forecast.history import Floats
 from scheduler.forecast.stop_hour import HORIZON_S, Arrival, RiskPicture, Runner, Waiter
 from scheduler.forecast.stop_risk import PastHours, StopCalibration, stop_chances
-from scheduler.simulate.policy_file import read_policy
+from scheduler.simulate.machine import SimulatedTask
+from scheduler.simulate.policy import read_policy
 from scheduler.simulate.replay import replay
 from scheduler.simulate.room import indexes
-from scheduler.simulate.tasks import SimulatedTask
-from scheduler.simulate.trace import read_trace
-from scheduler.simulate.workload import Machines, fit
+from scheduler.simulate.trace import Machines, fit, read_trace
 
 POLICY = {
     "schema": "giveway.simulation/1", "name": "stop, saved every hour", "scheduler": "preempt",

@@ -28,8 +28,8 @@ from console.insights.answers import (
     ProjectUnevenness,
     StopRate,
 )
-from console.insights.exporting import as_csv
 from console.insights.selectors import insights
+from console.insights.views import as_csv
 from console.insights.wording import coverage_words, sections
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions

@@ -10,9 +10,8 @@ from django.db import transaction
 
 from console.cluster.models import Cluster
 from console.core import clock
-from console.history.minutes import minute_rows
+from console.history.minutes import minute_rows, quota_rows
 from console.history.models import LatestObservation, PartitionMinute, QuotaMinute, RecordedObservation
-from console.history.quota_minutes import quota_rows
 from scheduler.contracts.observation import decode_observation, encode_observation
 from scheduler.model.observation import Observation
 

@@ -33,9 +33,8 @@ from console.history.forms import (
 from console.history.hindsight.asking import ask_hindsight, asked_span
 from console.history.models import Study
 from console.history.past import days_asked, over_days_at_once
-from console.history.studies import ask, takes_too_long
+from console.history.studies import ask, takes_too_long, tried_on_last_week
 from console.history.study_views import context_of
-from console.history.type_trial import tried_on_last_week
 from console.history.what_if import NotNowError, what_if
 from console.history.wording import plots_of, sentences
 from console.partitions.models import Partition

@@ -1,6 +1,11 @@
-"""A month on one page: a sentence for each question, the numbers below it, and all of them to take along."""
+"""An answer as a file for spreadsheets: a line per row, work in a column per resource, in hours."""
 
+import csv
+import io
+from collections.abc import Iterable
+from dataclasses import fields
 from datetime import date
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -11,14 +16,60 @@ from django.views.decorators.http import require_safe
 
 from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
+from console.audit.exporting import BOM, safe_cell
 from console.cluster.selectors import shown_cluster
 from console.core import clock
 from console.core.lazy import lazy
 from console.insights import periods, wording
+from console.insights.answers import (
+    CauseOfLoss,
+    ForecastNearness,
+    Insights,
+    LevelWaits,
+    ProjectBalance,
+    ProjectUnevenness,
+    StopRate,
+)
 from console.insights.selectors import insights as read_insights
 from console.insights.selectors import insights_key
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
+from console.steering.work import hours
+from scheduler.model.resource_kinds import COUNTED
+
+ROWS: dict[str, type[Any]] = {
+    "waits": LevelWaits,
+    "work": CauseOfLoss,
+    "projects": ProjectBalance,
+    "stops": StopRate,
+    "forecasts": ForecastNearness,
+    "unevenness": ProjectUnevenness,
+}
+_WORK = ("lost", "saved", "lost_before", "saved_before", "room")
+"""The fields that hold work."""
+
+
+def as_csv(found: Insights, question: str) -> str:
+    """The answer to one question; the columns are those of the API, in its order."""
+    names = [each.name for each in fields(ROWS[question])]
+    text = io.StringIO()
+    writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)
+    writer.writerow([column for name in names for column in _columns(name)])
+    for row in getattr(found, question):
+        writer.writerow([safe_cell(cell) for name in names for cell in _cells(name, getattr(row, name))])
+    return BOM + text.getvalue()
+
+
+def _columns(name: str) -> Iterable[str]:
+    return [f"{name}_{what}_hours" for what in COUNTED] if name in _WORK else [name]
+
+
+def _cells(name: str, value: Any) -> Iterable[Any]:
+    return [hours(value, what) for what in COUNTED] if name in _WORK else [value]
+
+
+# --- A month on one page: a sentence for each question, the numbers below it, and all of them to take along.
+
 
 MONTHS = 6
 """So many months are offered, this one with them."""

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from console.core.lazy import lazy
 from console.core.saying import duration, percent, set_in_type, with_aside
-from console.history.quota_times import (
+from console.history.minutes import (
     QuotaLine,
     QuotaStep,
     QuotaTimes,

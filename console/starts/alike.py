@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from console.cluster.models import Cluster
 from console.forecasts.models import JobForecast
+from scheduler.forecast.draws import MOST_SEEN, Bond, PlacedRun, Together, place_of
 from scheduler.forecast.facts import Forecast
-from scheduler.forecast.together import MOST_SEEN, Bond, PlacedRun, Together, place_of
 
 KIND = ("user", "limit_s", "nodes", "cpus", "gpus")
 """Of one user, with the same limit and request."""

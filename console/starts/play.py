@@ -14,7 +14,7 @@ from console.starts.requests import PlayedNode, PlayedWant, WantedNodes
 from console.starts.selectors import SeenJob, jobs_in_line, read_seen_jobs
 from console.starts.trials import Change, PlacedQuestion, asked_of, changes_of
 from console.steering.models import BEGUN_STATES, KeptPlace, Plan, PlanKind
-from scheduler.forecast.coming import DAY_S
+from scheduler.forecast.draws import DAY_S
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.starts import Queue, RunningShare, TriedStart, WaitingRequest, sure
 from scheduler.model.policy import Dispatch

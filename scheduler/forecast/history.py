@@ -39,8 +39,8 @@ RUNTIME, LIMIT, CPUS, SUBMIT, END = range(5)
 REACHED = 200
 """Of so many jobs that their limits ended, the last ones, it is learned how much longer these are recorded."""
 FEWEST_REACHED = 5
-OVERRUN, MARGIN = 0.9, 1.25
-"""What so many of them stayed below, and a quarter more: the others overran by hours, for reasons of their own."""
+OVERRUN, MARGIN = 0.75, 1.25
+"""What so many of them stayed below, and a quarter more: some overrun by hours, for reasons of their own."""
 UNSEEN_S = 2 * 259_200
 """The longest run that is forecast without a limit where nothing has ended yet."""
 

@@ -13,8 +13,7 @@ from scheduler.forecast.facts import INNER, MOST_S, EndedJob, Forecast, JobFacts
 from scheduler.forecast.features import Atoms, atoms_of
 from scheduler.forecast.history import REACHED, TWINS, Floats, PastView, RunHistory, keys_of, log_s
 from scheduler.forecast.mixture import EVEN, MIXTURES, SHARPNESS, Mixtures, Pairs, sharpened
-from scheduler.forecast.training import FEWEST, lessons, passes_for, train
-from scheduler.forecast.weighing import RATE, Networks
+from scheduler.forecast.training import FEWEST, RATE, Networks, lessons, passes_for, train
 
 SCHEMA = "giveway.runtime-model/4"
 LEARNED_FROM = 0.85

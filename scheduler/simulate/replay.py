@@ -16,13 +16,10 @@ from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.preemption.planner import plan
 from scheduler.preemption.ranking import Ranking
 from scheduler.simulate.easy import EasyReservation, Starter
-from scheduler.simulate.machine import Machine
+from scheduler.simulate.machine import Machine, Pair, SimulatedTask, TaskPieces, WaitingTasks, pieces_of
 from scheduler.simulate.policy import Backfill, Policy, QueueOrder, Runtimes, Scheduler
-from scheduler.simulate.queue import WaitingTasks
 from scheduler.simulate.room import FreeRoom, indexes
-from scheduler.simulate.tasks import Pair, SimulatedTask, TaskPieces, pieces_of
-from scheduler.simulate.trace import fault
-from scheduler.simulate.workload import Machines, Work, Workload
+from scheduler.simulate.trace import Machines, Work, Workload, fault
 
 # --- Asking the real planner to make room, when that can matter, and doing what it says ---
 # Of the waiting jobs it is shown those that would fit if all jobs that they may stop were gone, of each kind at most

@@ -179,7 +179,7 @@ class TestEndsOfIntervals:
         model = Model()
         ended_all(model, 100, 3600, lambda number: 3600 + (number * 7) % 31)
         said = model.forecast(self.ASKED)
-        assert 3625 <= said.high <= 3640, "nine in ten of 0 to 30 s, and a quarter more"
+        assert 3625 <= said.high <= 3640, "three in four of 0 to 30 s, and a quarter more"
         assert said.p50 <= 3600 < said.p90 == said.high
 
     def test_another_limit_is_overrun_by_as_much(self) -> None:

@@ -9,7 +9,7 @@ from console.core import clock
 from console.forecasts.models import JobForecast
 from console.starts.alike import who_is_alike
 from console.starts.play import read_play
-from scheduler.forecast.together import USUAL, Bond
+from scheduler.forecast.draws import USUAL, Bond
 from tests.starts.test_expecting import now, sure_end, watched
 from tests.steering.conftest import Sim
 

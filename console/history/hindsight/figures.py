@@ -9,9 +9,9 @@ from typing import Any
 
 from console.history.hindsight.facts import Standing
 from scheduler.model.jobs import Level
+from scheduler.simulate.machine import SimulatedTask
 from scheduler.simulate.measures import rank
 from scheduler.simulate.replay import SimulationOutcome
-from scheduler.simulate.tasks import SimulatedTask
 from scheduler.simulate.trace import TraceRow
 
 SCHEMA = "giveway.hindsight/1"

@@ -32,8 +32,7 @@ from scheduler.model.policy import PartitionPolicy
 from scheduler.model.resource_kinds import accelerator_of
 from scheduler.simulate.policy import Policy, evenly
 from scheduler.simulate.replay import SimulationOutcome, replay
-from scheduler.simulate.trace import TraceRow
-from scheduler.simulate.workload import LeftOut, Machines, Workload, fit
+from scheduler.simulate.trace import LeftOut, Machines, TraceRow, Workload, fit
 
 # --- The nodes on which the past is simulated: equal ones, as many as were usually up ---
 
