@@ -6,9 +6,9 @@ from typing import Any
 from console.accounts.models import User
 from console.cluster.models import Cluster
 from console.core import clock
+from console.starts.alternative_requests import Alternative
 from console.starts.models import StartQuestion
-from console.starts.play import Play
-from console.starts.trials import Change
+from console.starts.queue_replay import QueueReplay
 from scheduler.contracts.requests import encode_request
 from scheduler.forecast.starts import StartForecast
 from scheduler.model.jobs import Request
@@ -40,7 +40,7 @@ def open_questions(cluster: Cluster) -> list[StartQuestion]:
     return list(StartQuestion.objects.filter(cluster=cluster, answered_at=None))
 
 
-def answer(play: Play, tried: Iterable[StartForecast], now: int) -> None:
+def answer(play: QueueReplay, tried: Iterable[StartForecast], now: int) -> None:
     """Write the answers down; `tried`: those of the questions that fit anywhere, in their order."""
     said = iter(tried)
     for asked in play.asked:
@@ -55,18 +55,20 @@ def answer(play: Play, tried: Iterable[StartForecast], now: int) -> None:
         question.save()
 
 
-def sooner_of(
-    changes: Sequence[Change], tried: Sequence[StartForecast]
-) -> Mapping[int, list[tuple[Change, float]]]:
+def collect_sooner_starts(
+    changes: Sequence[Alternative], tried: Sequence[StartForecast]
+) -> Mapping[int, list[tuple[Alternative, float]]]:
     """By number of the waiting job: what was tried of it, and in how many seconds it would start then."""
-    found: dict[int, list[tuple[Change, float]]] = {}
+    found: dict[int, list[tuple[Alternative, float]]] = {}
     for change, said in zip(changes, tried, strict=True):
         if said.p50 is not None:
             found.setdefault(change.number, []).append((change, said.p50))
     return found
 
 
-def worth_telling(tried: Iterable[tuple[Change, float]], p50: int | None, now: int) -> list[dict[str, Any]]:
+def worth_telling(
+    tried: Iterable[tuple[Alternative, float]], p50: int | None, now: int
+) -> list[dict[str, Any]]:
     """What makes the start notably sooner than `p50` (epoch seconds; None: it is not in sight), the best first."""
     wait = None if p50 is None else p50 - now
     told = []

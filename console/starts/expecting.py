@@ -9,9 +9,9 @@ from console.core import clock
 from console.core.duty_cycle import DutyCycle
 from console.core.many_rows import update_rows
 from console.core.remembered import on_forgetting
-from console.starts.answering import answer, open_questions, sooner_of, worth_telling
+from console.starts.answering import answer, collect_sooner_starts, open_questions, worth_telling
 from console.starts.models import ExpectedStart, StartQuestion
-from console.starts.play import Play, read_play
+from console.starts.queue_replay import QueueReplay, read_queue_replay
 from console.starts.selectors import SeenJob
 from scheduler.forecast.draws import COARSE, FIRST_S
 from scheduler.forecast.start_calibration import StartCalibration
@@ -51,7 +51,7 @@ class Expecting:
         self.duty.begin()
         with self.duty.spending():
             version, self.versions = self.cluster.version, ()
-            play = read_play(self.cluster, questions)
+            play = read_queue_replay(self.cluster, questions)
             changed = self._keep(play, *forecast_with_trials(play.queue, play.trials))
         self.versions = (version,)
         if changed:
@@ -65,7 +65,7 @@ class Expecting:
         is_new = self.cluster.version not in self.versions or bool(questions)
         return is_new or self.duty.since_s >= RENEW_S
 
-    def _keep(self, play: Play, said: Iterable[StartForecast], tried: Sequence[StartForecast]) -> bool:
+    def _keep(self, play: QueueReplay, said: Iterable[StartForecast], tried: Sequence[StartForecast]) -> bool:
         """Write it down; whether anything moved that people see."""
         now = int(clock.now().timestamp())
         calibration, after = learned(self.cluster), _Waits(play)
@@ -76,7 +76,7 @@ class Expecting:
             wanted[job.job_id, job.submitted] = row
         lines = [trial.request.line for trial in play.trials]
         tried = [calibration.corrected(each, line) for each, line in zip(tried, lines, strict=True)]
-        for number, sooner in sooner_of(play.changes, tried[: len(play.changes)]).items():
+        for number, sooner in collect_sooner_starts(play.changes, tried[: len(play.changes)]).items():
             job = play.jobs[number]
             row = wanted[job.job_id, job.submitted]
             row.sooner = worth_telling(sooner, row.p50, now)
@@ -135,7 +135,7 @@ def _is_notable(before: ExpectedStart, after: ExpectedStart, now: int) -> bool:
     return False
 
 
-def _row(cluster: Cluster, job: SeenJob, said: StartForecast, play: Play, now: int) -> ExpectedStart:
+def _row(cluster: Cluster, job: SeenJob, said: StartForecast, play: QueueReplay, now: int) -> ExpectedStart:
     p50, low, high = (
         None if value is None else now + int(value) for value in (said.p50, said.low, said.high)
     )
@@ -149,7 +149,7 @@ def _row(cluster: Cluster, job: SeenJob, said: StartForecast, play: Play, now: i
 class _Waits:
     """For whose ends a job waits: those that run on its nodes and are expected to be over by its start."""
 
-    def __init__(self, play: Play) -> None:
+    def __init__(self, play: QueueReplay) -> None:
         self._on: dict[int, list[tuple[float, str]]] = {}
         for job_id, share in zip(play.holders, play.queue.running, strict=True):
             for node in share.nodes:

@@ -24,8 +24,8 @@ from console.core.remembered import on_forgetting
 from console.forecasts.requests import size_of
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
-from console.starts.left import UNKNOWN_S, RunsLeft, runs_left
 from console.starts.models import StopChance, StopTally
+from console.starts.remaining_time import UNKNOWN_S, RunsLeft, read_remaining_times
 from console.starts.selectors import MAY_NOT, SeenJob, read_seen_jobs
 from console.steering.decisions.past import PastRuns, past_of
 from console.steering.models import Fate, Victim
@@ -280,7 +280,7 @@ class Risks:
                 StopChance.objects.filter(cluster=self.cluster, partition=name).delete()
                 continue
             with self.duty.spending():
-                left = left or runs_left(self.cluster)
+                left = left or read_remaining_times(self.cluster)
                 found = self._say_of(name, policy, left)
             yield found
 

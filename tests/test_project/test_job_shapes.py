@@ -20,7 +20,7 @@ ASKED = {
     "console/history/hindsight/facts.py",
     "console/reports/mine.py",
     "console/reports/project_levels.py",
-    "console/starts/trials.py",
+    "console/starts/alternative_requests.py",
 }
 """They ask where a job would stand that there is none of, or none any more."""
 

@@ -13,7 +13,7 @@ from console.core import clock
 from console.overview.starting import between_words, calm, starts_words
 from console.starts.answering import MOST_OPEN
 from console.starts.models import StartQuestion
-from console.starts.play import MOST_WAITING
+from console.starts.queue_replay import MOST_WAITING
 from tests import factories
 from tests.markup import flat
 from tests.ui.conftest import House

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 from console.cluster.models import Cluster, JobPhase
 from console.core import clock
 from console.forecasts.models import JobForecast
-from console.starts.alike import AlikeJobs
+from console.starts.correlated_jobs import CorrelatedJobs
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.starts import sure
 
@@ -67,7 +67,7 @@ class RunsLeft:
     now: int
     forecasts: Mapping[str, SaidOfRun]
     leaving: frozenset[str] = frozenset()
-    alike: AlikeJobs = field(default_factory=AlikeJobs)
+    alike: CorrelatedJobs = field(default_factory=CorrelatedJobs)
 
     def of(self, job: Lasting) -> Forecast:
         """How long a running job still runs."""
@@ -100,7 +100,7 @@ class RunsLeft:
         return self.whole(job).p90 if managed else job.time_limit_s or UNLIMITED_S
 
 
-def runs_left(cluster: Cluster, leaving: frozenset[str] = frozenset()) -> RunsLeft:
+def read_remaining_times(cluster: Cluster, leaving: frozenset[str] = frozenset()) -> RunsLeft:
     """Of a cluster's jobs, now; `leaving`: jobs that stop for somebody. One query."""
     rows = JobForecast.objects.filter(cluster=cluster, ended_at=None).order_by("submit")
     told = rows.values_list("job_id", *SaidOfRun._fields)
