@@ -14,7 +14,7 @@ from console.cluster.models import Cluster, Job, JobPhase, Node
 from console.core import clock, kept_queries
 from console.core.remembered import Remembered
 from console.history.models import PartitionMinute, QuotaMinute
-from console.history.spans import SPANS, by_step, span_asked
+from console.history.timeline import SPANS, by_step, span_asked
 from console.partitions.models import Partition
 from console.partitions.quotas import LevelLimit, QuotaKind, Use, in_order, limits_of, taken_of, uses_in
 from console.partitions.selectors import policy_of

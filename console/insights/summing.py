@@ -21,8 +21,8 @@ from console.core import clock
 from console.core.duty_cycle import take_portions
 from console.history.minutes import axis_of, level_key
 from console.history.models import PartitionMinute
+from console.insights.answers import counted, merged
 from console.insights.models import PartitionDay, RoomOfDay, StopCause, StopsOfDay, SummedUntil, UnevenOfDay
-from console.insights.waits import counted, merged
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.models import MemberRole, Membership

@@ -20,7 +20,7 @@ from console.audit.exporting import BOM, safe_cell
 from console.cluster.selectors import shown_cluster
 from console.core import clock
 from console.core.lazy import lazy
-from console.insights import periods, wording
+from console.insights import answers, wording
 from console.insights.answers import (
     CauseOfLoss,
     ForecastNearness,
@@ -87,9 +87,9 @@ def insights(request: HttpRequest) -> HttpResponse:
     if name and not chosen:
         raise Http404(_("There is no such page, or it is not yours to see."))
     try:
-        period = periods.asked(request.GET)
-    except periods.NoSuchPeriodError:
-        period = periods.last_days(periods.USUAL)
+        period = answers.asked(request.GET)
+    except answers.NoSuchPeriodError:
+        period = answers.last_days(answers.USUAL)
     key = insights_key(person(request), cluster, chosen, period)
     found = lazy(read_insights, person(request), cluster, chosen, period)
     context = {
@@ -107,26 +107,26 @@ def insights(request: HttpRequest) -> HttpResponse:
     return render(request, "insights/insights.html", context)
 
 
-def _query(period: periods.Period, partition: str) -> str:
+def _query(period: answers.Period, partition: str) -> str:
     return f"{period.query}&{urlencode({'partition': partition})}" if partition else period.query
 
 
-def _spans(period: periods.Period, partition: str) -> list[tuple[str, str, bool]]:
+def _spans(period: answers.Period, partition: str) -> list[tuple[str, str, bool]]:
     """Times to choose from: their words, their address, and whether it is shown."""
-    offered = [*map(periods.last_days, periods.DAYS), *_months(clock.today())]
+    offered = [*map(answers.last_days, answers.DAYS), *_months(clock.today())]
     if period not in offered:
         offered.append(period)
     return [(each.words, f"?{_query(each, partition)}", each == period) for each in offered]
 
 
-def _months(today: date) -> list[periods.Period]:
+def _months(today: date) -> list[answers.Period]:
     """The last months, the latest first."""
-    found = [periods.month_of(today)]
+    found = [answers.month_of(today)]
     while len(found) < MONTHS:
         found.append(found[-1].before)
     return found
 
 
-def _picks(every: list[Partition], period: periods.Period, name: str) -> list[tuple[str, str, bool]]:
+def _picks(every: list[Partition], period: answers.Period, name: str) -> list[tuple[str, str, bool]]:
     whole = (_("all partitions"), f"?{period.query}", not name)
     return [whole, *((each.name, f"?{_query(period, each.name)}", each.name == name) for each in every)]

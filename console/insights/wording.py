@@ -10,7 +10,9 @@ from django.utils.translation import ngettext
 from console.core.saying import duration, one_after_the_other, short_duration
 from console.history.plots import BarPlot, bars
 from console.insights.answers import (
+    LEAST_FORECASTS,
     QUESTIONS,
+    RUN_TIMES,
     Coverage,
     ForecastNearness,
     Insights,
@@ -18,7 +20,6 @@ from console.insights.answers import (
     ProjectBalance,
     ProjectUnevenness,
 )
-from console.insights.nearness import LEAST_FORECASTS, RUN_TIMES
 from console.insights.selectors import LEAST_DAYS, LEAST_STARTS, per_job_hours
 from console.steering.work import Work, add_work, hours, work_words
 from scheduler.model.resource_kinds import COUNTED, LABELS

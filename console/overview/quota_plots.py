@@ -18,7 +18,7 @@ from console.history.minutes import (
     read_quota_times,
     usual_level,
 )
-from console.history.spans import picks, span_asked
+from console.history.timeline import picks, span_asked
 from console.overview.plots import Plot, Scale, css_of, plot
 from console.partitions.models import Partition
 from console.partitions.quotas import Use

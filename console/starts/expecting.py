@@ -1,21 +1,97 @@
-"""Saying of every waiting job when it is expected to start, anew when something has changed."""
+"""What came of what was tried: answers to questions, and what would make a waiting job start sooner."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
 
+from django.conf import settings
+
+from console.accounts.models import User
 from console.cluster.models import Cluster, Job
 from console.cluster.services import show_change
 from console.core import clock
 from console.core.duty_cycle import DutyCycle
-from console.core.many_rows import update_rows
+from console.core.many_rows import delete_rows, update_rows
 from console.core.remembered import on_forgetting
-from console.starts.answering import answer, collect_sooner_starts, open_questions, worth_telling
+from console.starts.alternative_requests import Alternative
 from console.starts.models import ExpectedStart, StartQuestion
 from console.starts.queue_replay import QueueReplay, read_queue_replay
 from console.starts.selectors import SeenJob
+from scheduler.contracts.requests import encode_request
 from scheduler.forecast.draws import COARSE, FIRST_S
 from scheduler.forecast.start_calibration import StartCalibration
 from scheduler.forecast.starts import StartForecast, forecast_with_trials
+from scheduler.model.jobs import Request
+
+MOST_OPEN = 20
+"""So many questions of one account wait for their answer at a time."""
+LEAST_GAIN, LEAST_GAIN_S = 0.1, 120
+"""By so much of the wait, and by so many seconds, something has to make a start sooner to be told."""
+
+
+class TooManyQuestionsError(Exception):
+    """An account asks more than is answered."""
+
+
+def ask(
+    *, cluster: Cluster, person: User, partition: str, account: str, request: Request, time_limit_s: int
+) -> StartQuestion:
+    """Have it asked at the next look, as who the account is on the cluster. Raises `TooManyQuestionsError`."""
+    if StartQuestion.objects.filter(asked_by=person, answered_at=None).count() >= MOST_OPEN:
+        raise TooManyQuestionsError
+    return StartQuestion.objects.create(
+        cluster=cluster, asked_by=person, partition=partition, user=person.slurm_user, account=account,
+        request=encode_request(request), time_limit_s=time_limit_s,
+    )  # fmt: skip
+
+
+def open_questions(cluster: Cluster) -> list[StartQuestion]:
+    """Those that wait for their answer."""
+    return list(StartQuestion.objects.filter(cluster=cluster, answered_at=None))
+
+
+def answer(play: QueueReplay, tried: Iterable[StartForecast], now: int) -> None:
+    """Write the answers down; `tried`: those of the questions that fit anywhere, in their order."""
+    said = iter(tried)
+    for asked in play.asked:
+        question = asked.question
+        question.answered_at, question.level = clock.now(), asked.level
+        if asked.want is not None:
+            found = next(said)
+            question.p50, question.low, question.high = (
+                None if value is None else now + int(value) for value in (found.p50, found.low, found.high)
+            )
+            question.nodes = [play.names[node] for node in found.nodes]
+        question.save()
+
+
+def collect_sooner_starts(
+    changes: Sequence[Alternative], tried: Sequence[StartForecast]
+) -> Mapping[int, list[tuple[Alternative, float]]]:
+    """By number of the waiting job: what was tried of it, and in how many seconds it would start then."""
+    found: dict[int, list[tuple[Alternative, float]]] = {}
+    for change, said in zip(changes, tried, strict=True):
+        if said.p50 is not None:
+            found.setdefault(change.number, []).append((change, said.p50))
+    return found
+
+
+def worth_telling(
+    tried: Iterable[tuple[Alternative, float]], p50: int | None, now: int
+) -> list[dict[str, Any]]:
+    """What makes the start notably sooner than `p50` (epoch seconds; None: it is not in sight), the best first."""
+    wait = None if p50 is None else p50 - now
+    told = []
+    for change, seconds in sorted(tried, key=lambda pair: pair[1]):
+        if wait is None or wait - seconds >= max(LEAST_GAIN_S, LEAST_GAIN * wait):
+            what = {"nodes": change.nodes} if change.nodes else {"limit_s": change.limit_s}
+            told.append(what | {"p50": now + int(seconds)})
+    return told
+
+
+# --- Saying of every waiting job when it is expected to start, anew when something has changed.
+
 
 RENEW_S = 60
 """Without any change it is said anew after so long: time goes by."""
@@ -174,3 +250,20 @@ on_forgetting(_EXPECTING.clear)
 def expecting(cluster: Cluster) -> Expecting:
     """The one of this process."""
     return _EXPECTING.setdefault(cluster.pk, Expecting(cluster))
+
+
+# --- Keeping what was expected of starts as short as forecasts are kept, and questions for an hour.
+
+
+ASKED = timedelta(hours=1)
+"""Answers grow old soon: so long they can be looked up."""
+
+
+def forget_old_starts() -> int:
+    """Delete what was expected of jobs that began, or went, longer ago than forecasts are kept; how many rows."""
+    delete_rows(StartQuestion.objects.filter(asked_at__lt=clock.now() - ASKED))
+    oldest = clock.now() - timedelta(days=settings.GIVEWAY_FORECAST_DAYS)
+    old = (
+        ExpectedStart.objects.filter(cluster=cluster, gone_at__lt=oldest) for cluster in Cluster.objects.all()
+    )
+    return sum(map(delete_rows, old))

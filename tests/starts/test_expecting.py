@@ -11,8 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from console.cluster.models import Cluster, Job, JobPhase, Node
 from console.core import clock
 from console.forecasts.models import JobForecast
-from console.starts.answering import ask
-from console.starts.expecting import MOST_REST_S, RENEW_S, Expecting
+from console.starts.expecting import MOST_REST_S, RENEW_S, Expecting, ask
 from console.starts.models import ExpectedStart, StartQuestion
 from console.starts.queue_replay import read_queue_replay
 from console.starts.selectors import expected_starts

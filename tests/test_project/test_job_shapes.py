@@ -17,7 +17,7 @@ PAGE = (
     .partition("\n## ")[0]
 )
 ASKED = {
-    "console/history/hindsight/facts.py",
+    "console/history/hindsight/figures.py",
     "console/reports/mine.py",
     "console/reports/project_levels.py",
     "console/starts/alternative_requests.py",

@@ -16,15 +16,19 @@ from django.utils.translation import gettext_noop
 from console.cluster.models import Cluster
 from console.cluster.selectors import seen_nodes
 from console.core import clock
-from console.history.hindsight.facts import (
+from console.history.hindsight.figures import (
+    SCHEMA,
+    BothWays,
     ReplayedJobs,
+    RunFiguresOfAll,
+    groups,
+    measured,
     not_followed,
     past_jobs,
     standings,
     with_policy,
     without_giveway,
 )
-from console.history.hindsight.figures import SCHEMA, BothWays, RunFiguresOfAll, groups, measured
 from console.history.models import PartitionMinute
 from console.history.what_if import NotNowError
 from console.projects.selectors import core_projects
