@@ -176,7 +176,6 @@ class StudySum:
     waited: dict[NamedLevel, float] = field(default_factory=dict)
 
     def add(self, look: Look, seconds: float) -> None:
-        """A look that stands for so many seconds."""
         self.stops += look.stops
         self.jobs += look.jobs
         add_work(self.work, look.work)
@@ -185,7 +184,6 @@ class StudySum:
 
     @property
     def words(self) -> str:
-        """The work, for people."""
         return work_words(self.work)
 
     @property
@@ -229,7 +227,6 @@ class PastStudy:
 
     @property
     def levels(self) -> list[NamedLevel]:
-        """All levels somebody waited at, the highest first."""
         found = {*self.total.present.waited, *self.total.changed.waited}
         return sorted(found, key=lambda level: (level.rank is None, level.rank or 0, level.name))
 

@@ -165,11 +165,9 @@ class TypeTrial:
 
     @property
     def names(self) -> str:
-        """The most frequent names."""
         return ", ".join(name for name, _ in self.by_name.most_common(SHOWN_NAMES))
 
     def count(self, run: "_Run") -> None:
-        """One more job that it fits."""
         self.jobs += 1
         self.users.add(run.user)
         self.by_name[run.name] += 1

@@ -161,12 +161,10 @@ class TimelineStep:
 
     @property
     def waiting(self) -> float:
-        """How many jobs waited in all, on the average."""
         return sum(map(self.mean, self.pending))
 
     @property
     def starts(self) -> int:
-        """How many jobs started."""
         return sum(jobs for jobs, _seconds in self.started.values())
 
 
@@ -194,22 +192,18 @@ class Timeline:
 
     @property
     def levels(self) -> list[str]:
-        """The levels that waited or started, the highest first."""
         return _ordered({level for step in self.steps for level in (*step.pending, *step.started)})
 
     @property
     def running_levels(self) -> list[str]:
-        """The levels that ran, the highest first."""
         return _ordered({level for step in self.steps for level in step.running})
 
     @property
     def stops(self) -> int:
-        """Runs that were stopped."""
         return sum(step.stops for step in self.steps)
 
     @property
     def work_lost(self) -> Work:
-        """The work that they had done."""
         lost: Work = {}
         for step in self.steps:
             add_work(lost, step.work_lost)

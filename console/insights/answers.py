@@ -79,7 +79,6 @@ def last_days(days: int) -> Period:
 
 
 def month_of(day: date) -> Period:
-    """The month of a day."""
     first = day.replace(day=1)
     return Period(first, (first + 31 * ONE).replace(day=1) - ONE)
 
@@ -116,7 +115,6 @@ def step_of(seconds: float) -> int:
 
 
 def counted(histogram: list[int], seconds: float, jobs: int = 1) -> None:
-    """Some more jobs with this wait."""
     step = step_of(seconds)
     histogram.extend([0] * (step + 1 - len(histogram)))
     histogram[step] += jobs
@@ -141,7 +139,6 @@ def quantile(histogram: Histogram, share: float) -> float | None:
 
 
 def merged(into: dict[str, list[int]], more: Mapping[str, Histogram]) -> None:
-    """Add the histograms of some levels to others."""
     for level, histogram in more.items():
         pairs = zip_longest(into.get(level, ()), histogram, fillvalue=0)
         into[level] = list(map(sum, pairs))

@@ -53,7 +53,6 @@ class _Half:
     waits: dict[str, dict[str, list[int]]] = field(default_factory=dict)
 
     def add(self, name: str, day: date, minutes: int, job_minutes: int, waits: Mapping[str, Any]) -> None:
-        """A row of `PartitionDay`."""
         self.minutes[day] = max(minutes, self.minutes.get(day, 0))
         self.seen_minutes[name] += minutes
         self.job_minutes[name] += job_minutes

@@ -120,7 +120,6 @@ def _spans(period: answers.Period, partition: str) -> list[tuple[str, str, bool]
 
 
 def _months(today: date) -> list[answers.Period]:
-    """The last months, the latest first."""
     found = [answers.month_of(today)]
     while len(found) < MONTHS:
         found.append(found[-1].before)

@@ -175,6 +175,5 @@ class StopTally(models.Model):
 
     @property
     def is_proven(self) -> bool:
-        """The same as `ProvenTallies.proven`, of this one."""
         enough = self.jobs >= LEAST_JOBS and self.stopped >= LEAST_STOPPED
         return enough and self.squares < self.base_squares

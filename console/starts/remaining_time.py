@@ -53,7 +53,6 @@ class SaidOfRun(NamedTuple):
 
     @property
     def whole(self) -> Forecast:
-        """How long the run takes from its start."""
         return Forecast(*self[:5], tuple(self.inner))
 
 
@@ -70,7 +69,6 @@ class RunsLeft:
     alike: CorrelatedJobs = field(default_factory=CorrelatedJobs)
 
     def of(self, job: Lasting) -> Forecast:
-        """How long a running job still runs."""
         if job.job_id in self.leaving or job.phase == JobPhase.COMPLETING:
             return sure(ENDING_S)
         said = self.forecasts.get(job.job_id)
@@ -83,7 +81,6 @@ class RunsLeft:
         return left.at_most(most)
 
     def whole(self, job: Lasting) -> Forecast:
-        """How long a waiting job will run."""
         said = self.forecasts.get(job.job_id)
         return said.whole.at_most(job.time_limit_s) if said else sure(job.time_limit_s or UNKNOWN_S)
 

@@ -141,7 +141,6 @@ class Ranks:
         return self.of_levels(job.user_level, job.task_level)
 
     def of_levels(self, user: int | None, task: int | None) -> int:
-        """The same of levels."""
         return self.numbers.get(ranks_of(self.policy.mode, user, task), 0)
 
     def units(self, job: SeenJob) -> int:
@@ -308,8 +307,6 @@ def _policy_where_stopped(cluster: Cluster, name: str) -> PartitionPolicy | None
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What is said of a job now."""
-
     job: SeenJob
     drawn: float
     chance: float
@@ -322,7 +319,6 @@ class _Said:
         )  # fmt: skip
 
     def renewed(self, now: int) -> tuple[int, float, float]:
-        """The values of `RENEWED`."""
         return now, self.chance, self.drawn
 
     def asked(self, now: int) -> tuple[int, float, float]:

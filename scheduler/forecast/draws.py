@@ -187,7 +187,6 @@ class Together:
         return cls(usual, {kind: pairs.strength(usual, BEFORE_OWN) for kind, pairs in found.items()})
 
     def of(self, kind: Hashable) -> Bond:
-        """For those who draw."""
         return Bond(kind, self.kinds.get(kind, self.usual))
 
 

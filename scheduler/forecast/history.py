@@ -108,14 +108,12 @@ class RunHistory:
         return len(self._jobs)
 
     def start(self, job_id: str, facts: JobFacts, at: int) -> None:
-        """A job is seen running since `at`."""
         self.leave(job_id, facts)
         twin = keys_of(facts)[TWINS]
         self._running[facts.owner][job_id] = at, twin
         insort(self._twins[twin], at)
 
     def leave(self, job_id: str, facts: JobFacts) -> None:
-        """A job runs no more."""
         running = self._running.get(facts.owner, {})
         known = running.pop(job_id, None)
         if not running:
@@ -165,7 +163,6 @@ class RunHistory:
         return int(MARGIN * sorted(self.overruns_s)[int(OVERRUN * len(self.overruns_s))])
 
     def forget_running(self) -> None:
-        """Nothing is known to run any more."""
         self._running.clear()
         self._twins.clear()
 

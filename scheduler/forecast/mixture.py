@@ -59,7 +59,6 @@ class Mixtures:
 
     @property
     def x(self) -> Floats:
-        """(jobs, atoms): the atoms."""
         return self.pairs.x
 
     def below(self, value: Floats) -> Floats:

@@ -102,7 +102,6 @@ class Model:
         return self._forecast(seen, ends, inner)
 
     def started(self, job_id: str, facts: JobFacts, at: int) -> None:
-        """A job is seen running since `at`."""
         self.history.start(job_id, facts, at)
 
     def ended(self, job: EndedJob) -> None:

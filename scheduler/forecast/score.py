@@ -20,8 +20,6 @@ LAST = 20
 
 
 class Baseline(Protocol):
-    """One method."""
-
     def ended(self, job: EndedJob) -> None:
         """A job has ended; ends are told in their order."""
 
@@ -36,7 +34,6 @@ class Limit:
         """Nothing is learned."""
 
     def point(self, facts: JobFacts) -> float:
-        """The limit."""
         return float(facts.limit_s or UNKNOWN_S)
 
 
@@ -47,11 +44,9 @@ class LastTwo:
         self._last: dict[str, deque[int]] = defaultdict(lambda: deque(maxlen=2))
 
     def ended(self, job: EndedJob) -> None:
-        """Keep the last two of every user."""
         self._last[job.facts.user].append(job.runtime_s)
 
     def point(self, facts: JobFacts) -> float:
-        """Seconds."""
         last = self._last.get(facts.user)
         return _cut(fmean(last), facts) if last else Limit().point(facts)
 
@@ -71,12 +66,10 @@ class Median:
         return (facts.owner, facts.name, request), (facts.owner, request), facts.owner, facts.group, None
 
     def ended(self, job: EndedJob) -> None:
-        """Keep the job under each of its keys."""
         for key in self._keys(job.facts):
             self._last[key].append(job.runtime_s)
 
     def point(self, facts: JobFacts) -> float:
-        """Seconds."""
         for key in self._keys(facts):
             last = self._last.get(key)
             if last:
@@ -104,14 +97,11 @@ def figure(forecast_s: float, true_s: float) -> float:
 
 @dataclass(slots=True)
 class Points:
-    """The results of one method."""
-
     forecasts_s: list[float] = field(default_factory=list)
     figures: list[float] = field(default_factory=list)
     under: int = 0
 
     def add(self, forecast_s: float, true_s: float) -> None:
-        """One scored job."""
         self.forecasts_s.append(forecast_s)
         self.figures.append(figure(forecast_s, true_s))
         self.under += max(forecast_s, 1.0) < max(true_s, 1.0)
@@ -135,7 +125,6 @@ class Intervals:
     width_s: float = 0.0
 
     def add(self, forecast: Forecast, true_s: float) -> None:
-        """One scored job."""
         self.inside += forecast.low <= max(true_s, 1.0) <= forecast.high
         self.width_s += forecast.high - forecast.low
 

@@ -154,7 +154,6 @@ class NodesAhead:
         return np.asarray(empty.argmax(axis=1))
 
     def _note(self, nodes: Places) -> None:
-        """What is free on these nodes has changed."""
         self._changed.append(nodes)
         wants = self._nodes.amounts[:, :, None]
         fits = self._nodes.among[:, nodes] & (self._free[:, None, nodes] >= wants).all(axis=0)
@@ -212,8 +211,6 @@ class Lengths:
 
 
 class BackfillDraw:
-    """Plays one draw."""
-
     def __init__(
         self,
         nodes: Nodes,
@@ -267,8 +264,6 @@ class BackfillDraw:
 
 
 class _Pass:
-    """One look at the queue."""
-
     def __init__(self, play: BackfillDraw, moment: int) -> None:
         self._play, self._moment = play, moment
         self._ahead = play.ahead
@@ -285,7 +280,6 @@ class _Pass:
         self._levels: list[float] = []
 
     def run(self) -> None:
-        """Start whoever may."""
         at, may = 0, self._may()
         while at < len(self._rows):
             able, stuck = may[at:], self._open[at:]
@@ -299,7 +293,6 @@ class _Pass:
             at, may = turn + 1, self._may()
 
     def _may(self) -> Bools:
-        """Who fits, beside the reservations."""
         counts = self._ahead.counts
         if not self._levels:
             return np.asarray(counts[self._kinds] >= self._needs)
@@ -532,7 +525,6 @@ class _Asked:
         self.nodes = Nodes(queue.free, [wants for wants, _ in kinds], [among for _, among in kinds])
 
     def of(self, draw: int) -> tuple[RequestRows, Lengths]:
-        """Who waits or comes in a draw."""
         coming, chance, count = self.chance.coming[draw], self.chance, self._count
         again = np.array([job for _, job in coming], np.int64)
         rows = np.concatenate([np.arange(count), count + again])

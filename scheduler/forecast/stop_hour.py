@@ -192,7 +192,6 @@ class NodeRooms:
         self.changed += [node for node, _ in held]
 
     def endanger(self, number: int, worth: int) -> None:
-        """A job may be stopped from now on."""
         self.worths[number] = worth
         above = self._above[worth // BY_RANK]
         for node, units in self.on.get(number, ()):
@@ -300,8 +299,6 @@ def worth_of(rank: int, ran_s: int, number: int) -> int:
 
 
 class StopHour:
-    """The hour of one draw."""
-
     def __init__(
         self, start: HourStart, lefts: Sequence[int], lasts: Sequence[int], coming: Sequence[Arrival]
     ) -> None:
@@ -388,7 +385,6 @@ class StopHour:
         heappush(line[-1], number - rank * MANY if self._picture.by_rank else number)
 
     def _start(self, now: int) -> None:
-        """Who fits, in turn."""
         free = self._rooms.free
         while True:
             first, most = None, max(free.levels)

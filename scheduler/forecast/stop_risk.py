@@ -49,7 +49,6 @@ class PastHours:
 
     @property
     def known(self) -> Sequence[Sequence[Arrival]]:
-        """The last `MOST_HOURS`."""
         return self.hours[-MOST_HOURS:]
 
     def weights(self) -> Floats:

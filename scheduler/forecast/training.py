@@ -103,12 +103,10 @@ class Networks:
         return np.asarray(sum(network.weights(atoms) for network in self.each) / len(self.each))
 
     def learn(self, atoms: Atoms, truth: Floats, rate: float) -> None:
-        """One step of each."""
         for network in self.each:
             network.learn(atoms, truth, rate)
 
     def document(self) -> list[list[list[float]]]:
-        """What `read` reads."""
         return [[values.ravel().tolist() for values in network.parameters] for network in self.each]
 
     @classmethod

@@ -40,7 +40,6 @@ class TaskPieces:
 
     @property
     def elastic(self) -> bool:
-        """Whether it may lose any."""
         return self.least < self.count
 
 
@@ -115,7 +114,6 @@ class SimulatedTask:
 
     @property
     def total(self) -> int:
-        """All of its work."""
         return self.pieces.count * self.work.runtime
 
     @property
@@ -129,7 +127,6 @@ class SimulatedTask:
         return self.stops_at[-1] if self.stops_at else None
 
     def begin(self, nodes: int, now: int, restart_s: int) -> None:
-        """Start with all its pieces, on these nodes."""
         self.waited += now - self.queued_at
         self.first_start = now if self.first_start is None else self.first_start
         self.nodes, self.held = nodes, self.pieces.count
@@ -140,7 +137,6 @@ class SimulatedTask:
         self._expect_end(now)
 
     def settle(self, now: int) -> None:
-        """Count what was done up to now."""
         elapsed = now - self.since
         if not elapsed:
             return
@@ -155,7 +151,6 @@ class SimulatedTask:
         self.since = now
 
     def resize(self, nodes: int, held: int, now: int) -> None:
-        """Go on with so many pieces on these nodes."""
         self.settle(now)
         before = self.held
         self.nodes, self.held = nodes, held
@@ -182,7 +177,6 @@ class SimulatedTask:
         self.nodes = self.held = 0
 
     def finish(self, now: int) -> None:
-        """Be done."""
         self.settle(now)
         self.finished = now
         self.nodes = self.held = 0
@@ -220,14 +214,12 @@ class WaitingTasks:
         return self._count
 
     def push(self, task: SimulatedTask, now: int) -> None:
-        """A job begins to wait."""
         task.queued, task.queued_at = True, now
         self._count += 1
         insort(self.groups.setdefault(_group(task), []), (task.turn, task))
         heappush(self._order, (task.key, task))
 
     def remove(self, task: SimulatedTask) -> None:
-        """A job waits no longer."""
         task.queued = False
         self._count -= 1
         group = self.groups[_group(task)]
@@ -236,7 +228,6 @@ class WaitingTasks:
             del self.groups[_group(task)]
 
     def head(self) -> SimulatedTask | None:
-        """The first in order."""
         order = self._order
         while order and not order[0][1].queued:
             heappop(order)
@@ -281,7 +272,6 @@ class Machine:
                 self.reach[above] = self.room.copy()
 
     def next_end(self) -> int | None:
-        """When the next job ends."""
         ends = self._ends
         while ends and (ends[0][2].end != ends[0][0] or not ends[0][2].held):
             heappop(ends)
@@ -310,7 +300,6 @@ class Machine:
         return ended
 
     def stop(self, task: SimulatedTask, now: int, checkpoint_s: int | None) -> None:
-        """Stop a running job."""
         self._release(task, now)
         task.stop(now, checkpoint_s)
 

@@ -93,7 +93,6 @@ class ByPattern:
     otherwise: Level = None
 
     def of(self, row: TraceRow) -> Level:
-        """The level of a job."""
         word = text_of(row, self.by)
         return next((p.level for p in self.patterns if fnmatchcase(word, p.match)), self.otherwise)
 
@@ -118,7 +117,6 @@ class ByHash:
     shares: tuple[Share, ...]
 
     def of(self, row: TraceRow) -> Level:
-        """The level of a job."""
         point = evenly(self.seed, text_of(row, self.by)) * sum(each.share for each in self.shares)
         for each in self.shares:
             point -= each.share
@@ -129,12 +127,9 @@ class ByHash:
 
 @dataclass(frozen=True, slots=True)
 class Everybody:
-    """The same level for all."""
-
     level: Level = None
 
     def of(self, _row: TraceRow) -> Level:
-        """The level of a job."""
         return self.level
 
 
@@ -145,7 +140,6 @@ class OneByOne:
     levels: Mapping[str, Level]
 
     def of(self, row: TraceRow) -> Level:
-        """The level of a job."""
         return self.levels.get(row.id)
 
 
@@ -177,12 +171,10 @@ class ElasticRule:
     unit: str | None = None
 
     def covers(self, row: TraceRow) -> bool:
-        """Whether a job is elastic."""
         word = text_of(row, self.by)
         return any(fnmatchcase(word, pattern) for pattern in self.patterns)
 
     def least(self, count: int) -> int:
-        """How many of so many pieces a job keeps."""
         return max(1, ceil(count * self.min_share))
 
 

@@ -46,12 +46,10 @@ class Planning:
         self.plans = 0
 
     def changed(self, now: int) -> None:
-        """Jobs came or ended: ask at the next cycle."""
         if self.due is None or self.due > now:
             self.due = -(-now // self._policy.cycle_s) * self._policy.cycle_s
 
     def run(self, now: int) -> bool:
-        """Ask, and do what is decided; whether anything was."""
         self.due = None
         waiting = list(self._who_could_get_room())
         if not waiting:
@@ -111,7 +109,6 @@ class Planning:
     def _do(
         self, decision: Decision, shown: dict[str, SimulatedTask], running: dict[str, SimulatedTask], now: int
     ) -> Decision:
-        """Carry out a decision that makes room."""
         for victim in decision.victims:
             self._give_way(running[victim.job], victim, now)
         task = shown[decision.job]
@@ -172,8 +169,6 @@ def _with_rests(policy: Policy) -> PartitionRules:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """How nodes are called."""
-
     names: tuple[str, ...]
     index: dict[str, int]
 
@@ -195,7 +190,6 @@ class _Showing:
         return sum(1 << self._names.index[name] for name in names)
 
     def user(self, task: SimulatedTask) -> str:
-        """Whose job it is."""
         return task.work.row.user or "unknown"
 
     def snapshot(
@@ -316,8 +310,6 @@ def replay(workload: Workload, policy: Policy, watch: Watch | None = None) -> Si
 
 
 class _Replay:
-    """One simulation."""
-
     def __init__(self, workload: Workload, policy: Policy) -> None:
         self._workload = workload
         self._policy = policy
@@ -339,7 +331,6 @@ class _Replay:
             )
 
     def run(self, watch: Watch | None) -> SimulationOutcome:
-        """From the first moment to the last."""
         coming = deque(self._tasks)
         while (now := self._next_moment(coming)) is not None:
             self._moment(now, coming)
@@ -393,12 +384,10 @@ class _Estimates:
         self._ended: dict[str, deque[int]] = defaultdict(lambda: deque(maxlen=2))
 
     def ended(self, task: SimulatedTask) -> None:
-        """Remember how long a job ran."""
         if task.work.row.user:
             self._ended[task.work.row.user].append(task.work.runtime)
 
     def set(self, task: SimulatedTask) -> None:
-        """Expect something of a job that arrives."""
         task.estimate = self._of(task.work)
         shortest = self._policy.backfill is Backfill.SHORTEST
         task.turn = (task.estimate, *task.key) if shortest else task.key

@@ -140,7 +140,6 @@ class _Cells:
     values: dict[str, str]
 
     def need(self, column: str) -> str:
-        """A text that must be there."""
         value = self.values[column]
         if not value:
             raise fault(self.row, column, "is blank")

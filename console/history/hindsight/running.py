@@ -155,7 +155,6 @@ def hindsight(
 
 
 def _facts(cluster: Cluster, partition: str, since: int, until: int) -> tuple[ReplayedJobs, PartitionNodes]:
-    """What there is to simulate, and on what."""
     past = past_jobs(cluster, partition, since, until)
     if not past.counted:
         raise NotNowError(EMPTY)
@@ -179,7 +178,6 @@ class _Progress:
         return time.monotonic() >= self._until
 
     def watch(self, arrived: int) -> None:
-        """So many jobs of the present simulation have arrived."""
         now = time.monotonic()
         if now - self._told < TELL_S:
             return
@@ -189,7 +187,6 @@ class _Progress:
             raise _OverTimeError
 
     def next(self) -> None:
-        """A simulation is done."""
         self._done += 1
 
 
