@@ -22,7 +22,7 @@ from typing import Any
 
 from scheduler.model.kind import KIND_LIMITS, kind_bands
 from scheduler.simulate.measures import BOUND_S
-from scheduler.simulate.policy_file import NOT_SIMULATED
+from scheduler.simulate.policy import NOT_SIMULATED
 
 ROOT = Path(__file__).parents[1]
 PUBLISHED = {

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, median
 
+from scheduler.forecast.draws import MOST_SEEN, PlacedRun, Together, place_of
 from scheduler.forecast.facts import EndedJob, Forecast, JobFacts
 from scheduler.forecast.model import Model
 from scheduler.forecast.start_calibration import StartCalibration
@@ -31,13 +32,11 @@ from scheduler.forecast.starts import (
     forecast_starts,
     sure,
 )
-from scheduler.forecast.together import MOST_SEEN, PlacedRun, Together, place_of
-from scheduler.simulate.policy_file import read_policy
+from scheduler.simulate.machine import SimulatedTask
+from scheduler.simulate.policy import read_policy
 from scheduler.simulate.replay import replay
 from scheduler.simulate.room import indexes
-from scheduler.simulate.tasks import SimulatedTask
-from scheduler.simulate.trace import read_trace
-from scheduler.simulate.workload import Machines, fit
+from scheduler.simulate.trace import Machines, fit, read_trace
 
 NEAR_S = 600
 KINDS = ("all", "at once", "waited")

@@ -9,9 +9,9 @@ import os
 import random
 from dataclasses import replace
 
+from scheduler.forecast.draws import USUAL, Bond
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.starts import Queue, RunningShare, WaitingRequest, forecast_starts, sure
-from scheduler.forecast.together import USUAL, Bond
 
 GPUS, CPUS = 8, 64
 DAY_S = 86_400

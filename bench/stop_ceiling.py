@@ -20,10 +20,10 @@ from bench.stop_risk import Course, Ended, coming, played
 from bench.stop_score import DAY_H
 from scheduler.forecast.draws import drawn
 from scheduler.forecast.history import Floats
-from scheduler.forecast.stop_picture import HORIZON_S, Arrival
+from scheduler.forecast.stop_hour import HORIZON_S, Arrival
 from scheduler.forecast.stop_risk import PastHours, hour_of
-from scheduler.simulate.tasks import SimulatedTask
-from scheduler.simulate.workload import Machines
+from scheduler.simulate.machine import SimulatedTask
+from scheduler.simulate.trace import Machines
 
 DRAWS = 30
 Drawing = Callable[[int], Sequence[int]]

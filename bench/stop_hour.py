@@ -11,10 +11,8 @@ from dataclasses import replace
 from math import ceil
 
 from scheduler.forecast.facts import Forecast
-from scheduler.forecast.stop_figures import figures_of
-from scheduler.forecast.stop_learned import StopLearner
-from scheduler.forecast.stop_picture import Arrival, RiskPicture, Runner, Waiter
-from scheduler.forecast.stop_risk import PastHours, draws_for, stop_chances
+from scheduler.forecast.stop_hour import Arrival, RiskPicture, Runner, Waiter
+from scheduler.forecast.stop_risk import PastHours, stop_chances
 
 RANKS = 5
 HOURS = 100
@@ -85,25 +83,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
     picture, past = placed(*made(asked.running, asked.waiting))
-    said, drawn, learning, mean = min(_timed(picture, past) for _ in range(asked.rounds))
-    print(
-        f"{asked.waiting} waiting, {asked.running} running: {said:.2f} s of CPU ({drawn:.2f} s drawn), "
-        f"learning an hour {learning:.2f} s, mean {mean:.3f}"
-    )
+    took, mean = min(_timed(picture, past) for _ in range(asked.rounds))
+    print(f"{asked.waiting} waiting, {asked.running} running: {took:.2f} s of CPU, mean {mean:.3f}")
 
 
-def _timed(picture: RiskPicture, past: PastHours) -> tuple[float, float, float, float]:
-    """Seconds until all is said, of these what is drawn, those of learning the hour; the mean chance."""
+def _timed(picture: RiskPicture, past: PastHours) -> tuple[float, float]:
+    """Seconds until all is said; the mean chance."""
     before = os.times().user
     chances = stop_chances(picture, past)
-    drawn = os.times().user - before
-    figures = figures_of(picture, past, chances, draws_for(picture))
-    learner = StopLearner()
-    experts = learner.experts(0.01, chances.tolist(), figures)
-    learner.told(experts)
-    said = os.times().user - before
-    learner.came(figures, experts, [chance > 0.5 for chance in chances.tolist()])
-    return said, drawn, os.times().user - before - said, float(chances.mean())
+    return os.times().user - before, float(chances.mean())
 
 
 if __name__ == "__main__":

@@ -5,8 +5,7 @@
 The trace is played with stops (three levels, dealt out by a hash of the job: a tenth, three tenths, the rest), and the
 picture of each full hour is taken from that: who runs since when, what is free, who waits. Of what came before an hour
 everything is known, of what comes nothing. The Brier score is compared with that of the base rate: the share of
-running jobs that were stopped within an hour, as far as it was known by then; and with that of
-the same hour of the day. Prints a JSON document.
+running jobs that were stopped within an hour, as far as it was known by then. Prints a JSON document.
 """
 
 import argparse
@@ -22,16 +21,13 @@ import numpy as np
 from bench.stop_score import DAY_H, Score
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.history import Floats
-from scheduler.forecast.stop_figures import figures_of
-from scheduler.forecast.stop_learned import StopLearner
-from scheduler.forecast.stop_picture import HORIZON_S, Arrival, RiskPicture, Runner, Waiter
-from scheduler.forecast.stop_risk import PastHours, StopCalibration, draws_for, stop_chances
-from scheduler.simulate.policy_file import read_policy
+from scheduler.forecast.stop_hour import HORIZON_S, Arrival, RiskPicture, Runner, Waiter
+from scheduler.forecast.stop_risk import PastHours, StopCalibration, stop_chances
+from scheduler.simulate.machine import SimulatedTask
+from scheduler.simulate.policy import read_policy
 from scheduler.simulate.replay import replay
 from scheduler.simulate.room import indexes
-from scheduler.simulate.tasks import SimulatedTask
-from scheduler.simulate.trace import read_trace
-from scheduler.simulate.workload import Machines, fit
+from scheduler.simulate.trace import Machines, fit, read_trace
 
 POLICY = {
     "schema": "giveway.simulation/1", "name": "stop, saved every hour", "scheduler": "preempt",
@@ -154,7 +150,7 @@ def main() -> None:
 def scored(course: Course, learn_h: int, score_h: int) -> dict[str, object]:
     """The figures. Chances are asked for, and learned from, in the second half of what comes before, too."""
     first = course.tasks[0].work.submit
-    learned, ended = (StopCalibration(), StopLearner()), Ended()
+    calibration, ended = StopCalibration(), Ended()
     ends = deque(sorted(course.tasks, key=lambda task: task.finished or 0))
     by_hour: dict[int, list[SimulatedTask]] = defaultdict(list)
     for task in course.tasks:
@@ -166,7 +162,14 @@ def scored(course: Course, learn_h: int, score_h: int) -> dict[str, object]:
         while ends and (ends[0].finished or 0) <= now:
             ended.tell(ends.popleft())
         if hour >= learn_h // 2:
-            _ask(course.picture_at(now, ended), PastHours(past), learned, score, hour, counts=hour >= learn_h)
+            _ask(
+                course.picture_at(now, ended),
+                PastHours(past),
+                calibration,
+                score,
+                hour,
+                counts=hour >= learn_h,
+            )
         past.append([coming(course, task, now, ended) for task in by_hour[hour]])
     return score.figures()
 
@@ -174,30 +177,21 @@ def scored(course: Course, learn_h: int, score_h: int) -> dict[str, object]:
 def _ask(
     now: tuple[RiskPicture, list[bool]],
     past: PastHours,
-    learned: tuple[StopCalibration, StopLearner],
+    calibration: StopCalibration,
     score: Score,
     hour: int,
     *,
     counts: bool,
 ) -> None:
     """Say the chances of an hour; then learn what came."""
-    (picture, outcomes), (calibration, learner) = now, learned
+    picture, outcomes = now
     began = time.process_time()
     drawn = stop_chances(picture, past, seed=hour)
-    figures = figures_of(picture, past, drawn, draws_for(picture))
     score.took.append(time.process_time() - began)
     may = [number for number, job in enumerate(picture.running) if job.safe_s is not None]
-    drawn, figures, came = drawn[may], figures[may], [outcomes[number] for number in may]
-    corrected = [calibration.corrected(chance) for chance in drawn.tolist()]
-    experts = learner.experts(score.rates.base, corrected, figures)
-    said = {
-        "drawn": drawn,
-        "corrected": experts[:, 1],
-        "learned": experts[:, 2],
-        "told": learner.told(experts),
-    }
-    score.tell(hour, said, came, counts=counts)
-    learner.came(figures, experts, came)
+    drawn, came = drawn[may], [outcomes[number] for number in may]
+    told = np.array([calibration.corrected(chance) for chance in drawn.tolist()])
+    score.tell(hour, {"drawn": drawn, "told": told}, came, counts=counts)
     for chance, stopped in zip(drawn.tolist(), came, strict=True):
         calibration.came(chance, stopped=stopped)
 

@@ -9,40 +9,15 @@ from scheduler.forecast.history import Floats
 from scheduler.forecast.stop_risk import EDGES
 
 DAY_H, WEEK_H = 24, 168
-WAYS = ("base rate", "rate of the hour of the day", "drawn", "corrected", "learned", "told")
-LITTLE = 200
-"""The rate of an hour of the day counts as the base rate for so many jobs more."""
-
-
-@dataclass
-class Rates:
-    """The share that was stopped before an hour: of all, and of the same hour of the day."""
-
-    jobs: Floats = field(default_factory=lambda: np.zeros(DAY_H))
-    stopped: Floats = field(default_factory=lambda: np.zeros(DAY_H))
-
-    @property
-    def base(self) -> float:
-        """Of all."""
-        jobs = float(self.jobs.sum())
-        return float(self.stopped.sum()) / jobs if jobs else 0.0
-
-    def at(self, hour: int) -> float:
-        """Of this hour of the day."""
-        here = hour % DAY_H
-        return float((self.stopped[here] + LITTLE * self.base) / (self.jobs[here] + LITTLE))
-
-    def came(self, hour: int, outcomes: Sequence[bool]) -> None:
-        """An hour is over."""
-        self.jobs[hour % DAY_H] += len(outcomes)
-        self.stopped[hour % DAY_H] += sum(outcomes)
+WAYS = ("base rate", "drawn", "told")
 
 
 @dataclass
 class Score:
     """All chances of the hours that count, by way, and what came."""
 
-    rates: Rates = field(default_factory=Rates)
+    jobs: int = 0
+    stopped: int = 0
     rows: list[Floats] = field(default_factory=list)
     took: list[float] = field(default_factory=list)
 
@@ -51,11 +26,12 @@ class Score:
     ) -> None:
         """One hour: what was said before it, and what came."""
         if counts and len(outcomes):
-            usual = {"base rate": self.rates.base, "rate of the hour of the day": self.rates.at(hour)}
-            said = [np.full(len(outcomes), usual[way]) if way in usual else chances[way] for way in WAYS]
+            base = np.full(len(outcomes), self.stopped / self.jobs if self.jobs else 0.0)
+            said = [base if way == "base rate" else chances[way] for way in WAYS]
             hours = np.full(len(outcomes), hour)
             self.rows.append(np.stack([hours, *said, np.array(outcomes, float)], axis=1))
-        self.rates.came(hour, outcomes)
+        self.jobs += len(outcomes)
+        self.stopped += sum(outcomes)
 
     def figures(self) -> dict[str, object]:
         """All of it."""

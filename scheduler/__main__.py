@@ -20,7 +20,7 @@ from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.explain import explain
 from scheduler.preemption.planner import plan
 from scheduler.simulate.command import answer, read_per_node, read_workload
-from scheduler.simulate.policy_file import read_policy
+from scheduler.simulate.policy import read_policy
 from scheduler.simulate.trace import read_trace
 
 BAD_INPUT = 2

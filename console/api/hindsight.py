@@ -27,7 +27,7 @@ from console.history.hindsight.asking import (
     days_known,
     newest_done,
 )
-from console.history.hindsight.exporting import as_csv
+from console.history.hindsight.wording import as_csv
 from console.history.models import StudyKind
 from console.history.what_if import NotNowError
 from console.partitions.models import Partition

@@ -16,7 +16,7 @@ from console.api.audit_export import AnyAnswer
 from console.api.base import ApiView
 from console.api.dataclasses import DataclassSerializer
 from console.api.work import WorkSerializer, work_data
-from console.insights import periods
+from console.insights import answers
 from console.insights.answers import (
     QUESTIONS,
     CauseOfLoss,
@@ -28,8 +28,8 @@ from console.insights.answers import (
     ProjectUnevenness,
     StopRate,
 )
-from console.insights.exporting import as_csv
 from console.insights.selectors import insights
+from console.insights.views import as_csv
 from console.insights.wording import coverage_words, sections
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
@@ -38,8 +38,8 @@ PARAMETERS = [
     OpenApiParameter(
         "days",
         OpenApiTypes.INT,
-        enum=list(periods.DAYS),
-        description=f"The last so many; {periods.USUAL} unless told.",
+        enum=list(answers.DAYS),
+        description=f"The last so many; {answers.USUAL} unless told.",
     ),
     OpenApiParameter("month", OpenApiTypes.STR, description="A month instead: 2026-10."),
     OpenApiParameter("partition", OpenApiTypes.STR, description="Of this partition alone."),
@@ -139,8 +139,8 @@ class _Insights(ApiView):
     def found(self) -> Insights:
         """The answers for the time and the partitions that are asked about."""
         try:
-            period = periods.asked(self.request.query_params)
-        except periods.NoSuchPeriodError as error:
+            period = answers.asked(self.request.query_params)
+        except answers.NoSuchPeriodError as error:
             raise ValidationError({error.name: [error.fault]}) from error
         rows = visible_partitions(self.person).filter(cluster=self.cluster, revision__isnull=False)
         name = self.request.query_params.get("partition", "")

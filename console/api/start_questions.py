@@ -17,7 +17,7 @@ from console.api.errors import ConflictError
 from console.api.fields import EpochField, ObjectField
 from console.api.strict import valid
 from console.partitions.selectors import visible_partitions
-from console.starts.answering import MOST_OPEN, TooManyQuestionsError, ask
+from console.starts.expecting import MOST_OPEN, TooManyQuestionsError, ask
 from console.starts.models import StartQuestion
 from scheduler.contracts.requests import decode_request
 

@@ -11,8 +11,7 @@ from console.accounts.permissions import Permission
 from console.api.past import RankedLevelSerializer
 from console.api.reports import SPAN, PartitionReport, span_asked
 from console.api.work import WorkSerializer, work_data
-from console.history.spans import SPANS
-from console.history.timeline import UNCONFIGURED, Timeline, TimelineStep, read_timeline
+from console.history.timeline import SPANS, UNCONFIGURED, Timeline, TimelineStep, read_timeline
 from console.partitions.selectors import policy_of
 from scheduler.model.policy import PartitionPolicy
 

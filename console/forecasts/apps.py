@@ -4,7 +4,5 @@ from django.apps import AppConfig
 
 
 class ForecastsConfig(AppConfig):
-    """The `forecasts` app."""
-
     name = "console.forecasts"
     label = "forecasts"

@@ -149,7 +149,6 @@ class Forecaster:
                 self.model.started(row.job_id, _size_facts(row), row.start)
 
     def _know(self, row: JobForecast) -> None:
-        """A forecast as it is kept now."""
         self._said[row.job_id, row.submit] = _Said(row.pk, row.start)
         self._is_due_at(_due_of(row), (row.job_id, row.submit))
 
@@ -374,5 +373,4 @@ on_forgetting(_FORECASTERS.clear)
 
 
 def forecaster(cluster: Cluster) -> Forecaster:
-    """The cluster's forecaster in this process."""
     return _FORECASTERS.setdefault(cluster.pk, Forecaster(cluster))

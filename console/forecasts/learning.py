@@ -55,7 +55,6 @@ def is_due(cluster: Cluster) -> bool:
 
 
 def learn_if_due(cluster: Cluster) -> RunTimeModel | None:
-    """Train a model if one is due; None otherwise."""
     return learn(cluster) if is_due(cluster) else None
 
 

@@ -15,9 +15,8 @@ from console.core import clock
 from console.core.remembered import Remembered
 from console.forecasts.learning import ended_job
 from console.forecasts.models import AccountingRead, JobForecast, KeptRun, RunTimeModel
-from scheduler.forecast.baselines import LastTwo
 from scheduler.forecast.facts import JobFacts
-from scheduler.forecast.score import figure
+from scheduler.forecast.score import LastTwo, figure
 
 Key = TypeVar("Key", str, date)
 DAYS = 28

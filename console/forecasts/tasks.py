@@ -6,9 +6,8 @@ from django.conf import settings
 from console.cluster.connect import configured_cluster
 from console.core import apart
 from console.forecasts.forecaster import forecaster
-from console.forecasts.housekeeping import forget_old_history
 from console.forecasts.learning import is_due, learn_if_due
-from console.forecasts.recording import keep_accounted, keep_seen
+from console.forecasts.recording import forget_old_history, keep_accounted, keep_seen
 
 READING_S = 5.0
 """After so long a reading of accounting begins no further day; the next one goes on."""

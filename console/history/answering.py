@@ -8,7 +8,6 @@ from scheduler.reconcile.compare import NamedLevel
 
 
 def encode_past(past: PastStudy) -> dict[str, Any]:
-    """The whole answer."""
     return {
         "partitions": list(past.partitions),
         "since": past.since.isoformat(),
@@ -23,7 +22,6 @@ def encode_past(past: PastStudy) -> dict[str, Any]:
 
 
 def decode_past(kept: dict[str, Any]) -> PastStudy:
-    """What `encode_past` has made."""
     return PastStudy(
         partitions=tuple(kept["partitions"]),
         since=datetime.fromisoformat(kept["since"]),

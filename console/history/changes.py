@@ -34,7 +34,6 @@ class HypotheticalChange:
     projects: Mapping[str, CoreProject] = field(default_factory=dict)
 
     def __or__(self, other: "HypotheticalChange") -> "HypotheticalChange":
-        """Both changes together."""
         return HypotheticalChange({**self.policies, **other.policies}, {**self.projects, **other.projects})
 
     def policies_beside(self, policies: Iterable[PartitionPolicy]) -> list[PartitionPolicy]:
@@ -111,7 +110,6 @@ def encode_change(change: HypotheticalChange) -> dict[str, Any]:
 
 
 def decode_change(kept: Mapping[str, Any]) -> HypotheticalChange:
-    """What `encode_change` has made."""
     return HypotheticalChange(
         {name: decode_policy(each) for name, each in kept["policies"].items()},
         {code: decode_project(each).project for code, each in kept["projects"].items()},

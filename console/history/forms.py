@@ -85,7 +85,6 @@ def typed_quotas(partition: Partition, draft: PolicyDraft | None, data: QueryDic
 
 
 def typed_proposal(cluster: Cluster, data: QueryDict, code: str | None) -> HypotheticalChange:
-    """The same of one that is only proposed."""
     return typed_project(cluster, data, code, proposed=True)
 
 

@@ -182,7 +182,6 @@ class Study(models.Model):
 
     @property
     def open(self) -> bool:
-        """Whether it is still to be done."""
         return self.state in OPEN_STUDIES
 
     @property

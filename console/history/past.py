@@ -174,7 +174,6 @@ class StudySum:
     waited: dict[NamedLevel, float] = field(default_factory=dict)
 
     def add(self, look: Look, seconds: float) -> None:
-        """A look that stands for so many seconds."""
         self.stops += look.stops
         self.jobs += look.jobs
         add_work(self.work, look.work)
@@ -183,7 +182,6 @@ class StudySum:
 
     @property
     def words(self) -> str:
-        """The work, for people."""
         return work_words(self.work)
 
     @property
@@ -227,7 +225,6 @@ class PastStudy:
 
     @property
     def levels(self) -> list[NamedLevel]:
-        """All levels somebody waited at, the highest first."""
         found = {*self.total.present.waited, *self.total.changed.waited}
         return sorted(found, key=lambda level: (level.rank is None, level.rank or 0, level.name))
 

@@ -28,7 +28,6 @@ class Bar:
 
     @property
     def middle(self) -> int:
-        """Where its text is centred."""
         return self.x + self.width // 2
 
     @property

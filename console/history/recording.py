@@ -7,12 +7,20 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models.functions import Length
 
 from console.cluster.models import Cluster
 from console.core import clock
-from console.history.minutes import minute_rows
-from console.history.models import LatestObservation, PartitionMinute, QuotaMinute, RecordedObservation
-from console.history.quota_minutes import quota_rows
+from console.core.many_rows import delete_rows
+from console.history.minutes import minute_rows, quota_rows
+from console.history.models import (
+    OPEN_STUDIES,
+    LatestObservation,
+    PartitionMinute,
+    QuotaMinute,
+    RecordedObservation,
+    Study,
+)
 from scheduler.contracts.observation import decode_observation, encode_observation
 from scheduler.model.observation import Observation
 
@@ -75,3 +83,43 @@ def _keep(cluster: Cluster, now: datetime, observation: Observation, body: bytes
     due = now - timedelta(seconds=settings.GIVEWAY_HISTORY_EVERY_S) + MINUTE / 2
     if not RecordedObservation.objects.filter(cluster=cluster, at__gt=due, at__lte=now).exists():
         RecordedObservation.objects.create(cluster=cluster, **values)
+
+
+# --- Keeping the record small.
+
+
+MINUTES_KEPT = timedelta(days=30)
+QUOTAS_KEPT = timedelta(days=8)
+"""A row per level and minute: no longer than the longest span that is drawn, and a day."""
+STUDIES_KEPT = timedelta(days=30)
+MOST_STUDIES = 1000
+"""An answer has a few kilobytes; a question about a whole priority file has more."""
+BYTES_PER_MB = 1024 * 1024
+
+
+def forget_old_record() -> int:
+    """Delete what is older than it is kept, and of the observations the oldest when they take too much room."""
+    now = clock.now()
+    kept = timedelta(days=settings.GIVEWAY_HISTORY_DAYS)
+    gone = delete_rows(PartitionMinute.objects.filter(at__lt=now - MINUTES_KEPT))
+    gone += delete_rows(QuotaMinute.objects.filter(at__lt=now - QUOTAS_KEPT))
+    gone += delete_rows(RecordedObservation.objects.filter(at__lt=now - kept))
+    return gone + _forget_old_studies(now) + _forget_what_is_too_much()
+
+
+def _forget_old_studies(now: datetime) -> int:
+    over = Study.objects.exclude(state__in=OPEN_STUDIES)
+    beyond = list(over.order_by("-pk").values_list("pk", flat=True)[MOST_STUDIES:])
+    gone = over.filter(pk__in=beyond).delete()[0]
+    return gone + over.filter(asked_at__lt=now - STUDIES_KEPT).delete()[0]
+
+
+def _forget_what_is_too_much() -> int:
+    room = settings.GIVEWAY_HISTORY_MB * BYTES_PER_MB
+    sizes = RecordedObservation.objects.order_by("-at").values_list("pk", Length("body"))
+    beyond: list[int] = []
+    for pk, size in sizes:
+        room -= size
+        if room < 0:
+            beyond.append(pk)
+    return delete_rows(RecordedObservation.objects.filter(pk__in=beyond)) if beyond else 0

@@ -4,7 +4,9 @@ A page or a program writes a row; `studying.py` works it off. Asking and cancell
 """
 
 import json
-from collections.abc import Sized
+from collections import Counter
+from collections.abc import Sequence, Sized
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -18,12 +20,15 @@ from console.audit.services import Context, Subject, record
 from console.cluster.models import Cluster
 from console.core import clock, saying
 from console.core.limits import no_room
+from console.forecasts.models import KeptRun
 from console.history.changes import HypotheticalChange, decode_change, differing, encode_change
 from console.history.models import OPEN_STUDIES, RecordedObservation, Study, StudyKind, StudyState
 from console.history.what_if import NotNowError
 from console.partitions.models import Partition
 from console.partitions.selectors import administered_partitions
+from scheduler.model.task_types import TaskType
 from scheduler.model.words import names
+from scheduler.priority.task_types import TaskTypes
 
 AT_ONCE = 20_000
 """What a page answers while one waits: jobs of all looks together. A job of a look takes about 0.2 ms to be decided
@@ -135,3 +140,79 @@ def _tell(action: str, study: Study, actor: str, request_id: str) -> None:
         after={"days": study.days, "policies": policies, "projects": projects},
         context=Context(request_id=request_id),
     )
+
+
+# --- A library of task types held against the jobs of the last week, before it is saved: which jobs each row fits.
+
+
+WEEK = timedelta(days=7)
+MOST_RUNS = 100_000
+"""The last ones; more would take longer than a request may."""
+SHOWN_NAMES = 3
+
+
+@dataclass(slots=True)
+class TypeTrial:
+    """What one row would have met. `longer`: jobs that ran longer than its time. `other_gpus`: jobs that had another
+    number of GPUs on each node than it names."""
+
+    type: TaskType
+    jobs: int = 0
+    users: set[str] = field(default_factory=set)
+    longer: int = 0
+    other_gpus: int = 0
+    by_name: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def names(self) -> str:
+        return ", ".join(name for name, _ in self.by_name.most_common(SHOWN_NAMES))
+
+    def count(self, run: "_Run") -> None:
+        self.jobs += 1
+        self.users.add(run.user)
+        self.by_name[run.name] += 1
+        self.longer += self.type.time_s is not None and run.end - run.start > self.type.time_s
+        self.other_gpus += self.type.gpus is not None and run.gpus != self.type.gpus * max(run.nodes, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryTrial:
+    """A whole library. `jobs`: all that were looked at; `unfitted`: those that no row fits; `cut`: there were more."""
+
+    rows: list[TypeTrial]
+    jobs: int
+    unfitted: int
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    name: str
+    user: str
+    start: int
+    end: int
+    nodes: int
+    gpus: int
+
+
+def tried_on_last_week(cluster: Cluster, partition: str, types: Sequence[TaskType]) -> LibraryTrial:
+    """The types held against what has ended in the partition within seven days; one query."""
+    since = int((clock.now() - WEEK).timestamp())
+    kept = KeptRun.objects.filter(cluster=cluster, partition=partition, end__gte=since).order_by("-end")
+    values = kept.values_list("name", "user", "start", "end", "nodes", "gpus")[: MOST_RUNS + 1]
+    runs = [_Run(*row) for row in values]
+    cut = len(runs) > MOST_RUNS
+    trials: dict[str, TypeTrial] = {}
+    for kind in types:
+        trials.setdefault(kind.pattern, TypeTrial(kind))
+    library, unfitted = TaskTypes(tuple(types)), 0
+    fitting: dict[str, TaskType | None] = {}
+    for run in runs[:MOST_RUNS]:
+        if run.name not in fitting:
+            fitting[run.name] = library.of(run.name)
+        fits = fitting[run.name]
+        if fits is None:
+            unfitted += 1
+        else:
+            trials[fits.pattern].count(run)
+    return LibraryTrial(list(trials.values()), min(len(runs), MOST_RUNS), unfitted, cut)

@@ -4,7 +4,7 @@ from celery import shared_task
 from django.conf import settings
 
 from console.core import apart
-from console.history.housekeeping import forget_old_record
+from console.history.recording import forget_old_record
 from console.history.studying import due, work_off
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from console.history import hindsight_views, study_views, views
+from console.history import views
 
 urlpatterns: list[URLPattern] = [
     path("partitions/<str:name>/what-if/", views.policy, name="policy-what-if"),
@@ -12,8 +12,8 @@ urlpatterns: list[URLPattern] = [
     path("new-project/what-if/", views.new_project, name="new-project-what-if"),
     path("project-requests/<int:number>/what-if/", views.asked_urgency, name="request-what-if"),
     path("priority-file/what-if/", views.priority_file, name="priority-file-what-if"),
-    path("partitions/<str:name>/hindsight/", hindsight_views.hindsight, name="partition-hindsight"),
-    path("studies/", study_views.studies, name="studies"),
-    path("studies/<int:pk>/", study_views.study, name="study"),
-    path("studies/<int:pk>/cancel/", study_views.study_cancel, name="study-cancel"),
+    path("partitions/<str:name>/hindsight/", views.hindsight, name="partition-hindsight"),
+    path("studies/", views.studies, name="studies"),
+    path("studies/<int:pk>/", views.study, name="study"),
+    path("studies/<int:pk>/cancel/", views.study_cancel, name="study-cancel"),
 ]

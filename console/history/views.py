@@ -1,24 +1,25 @@
-"""The panel "what would change" of the forms: a part for htmx, a page of its own without script. Nothing is saved.
-
-A question that takes longer than a request becomes a study (`study_views`).
-"""
+"""Studies of the last days: their list, and one with how far it is, polled until it is over."""
 
 from collections.abc import Callable
 from typing import Any
 
+from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from console.accounts.access import person, request_id, require_read, require_write
 from console.accounts.permissions import Permission
 from console.cluster.models import Cluster
 from console.cluster.selectors import shown_cluster
-from console.core.htmx import wants_part
-from console.history.bar import NOW, PAST, in_bar
+from console.core import clock
+from console.core.diff import differences
+from console.core.htmx import NO_CONTENT, render_page, wants_part
+from console.history.answering import decode_past
 from console.history.changes import HypotheticalChange, file_change
 from console.history.forms import (
     FormFaultsError,
@@ -30,22 +31,194 @@ from console.history.forms import (
     typed_quotas,
     typed_types,
 )
-from console.history.hindsight.asking import ask_hindsight, asked_span
-from console.history.models import Study
-from console.history.past import days_asked, over_days_at_once
-from console.history.studies import ask, takes_too_long
-from console.history.study_views import context_of
-from console.history.type_trial import tried_on_last_week
+from console.history.hindsight.asking import (
+    USUAL,
+    ask_hindsight,
+    asked_span,
+    days_known,
+    is_in_force,
+    kept_for,
+    spans_for,
+)
+from console.history.hindsight.wording import told_of
+from console.history.models import Study, StudyKind, StudyState
+from console.history.past import days_asked, over_days_at_once, spans_kept
+from console.history.studies import ask, cancel, takes_too_long, title_of, tried_on_last_week, visible_studies
+from console.history.studying import SILENT
 from console.history.what_if import NotNowError, what_if
 from console.history.wording import plots_of, sentences
 from console.partitions.models import Partition
 from console.partitions.own_file import allowed_to, require_import
-from console.partitions.selectors import visible_partitions
+from console.partitions.selectors import policy_in_force, policy_of, visible_partitions, written_out
 from console.partitions.task_types_form import TYPES
 from console.partitions.views.drafts import asked_draft
 from console.projects.selectors import visible_projects, visible_requests
+from scheduler.contracts.config import encode_policy
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.jsontext import parse
+
+PAGE = "history/study.html"
+PAGE_SIZE = 50
+
+
+@require_safe
+def studies(request: HttpRequest) -> HttpResponse:
+    """The studies that are this person's to see, the newest first."""
+    require_read(request, Permission.STUDY_VIEW)
+    rows = visible_studies(person(request)).defer("result")
+    page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
+    context = {"page": page, "rows": [(study, title_of(study)) for study in page]}
+    return render(request, "history/studies.html", context)
+
+
+@require_safe
+def study(request: HttpRequest, pk: int) -> HttpResponse:
+    """One study, live until it is over."""
+    found = get_object_or_404(visible_studies(person(request)), pk=pk)
+    require_read(request, Permission.STUDY_VIEW, found)
+    if wants_part(request) and request.GET.get("since") == str(found.version):
+        return HttpResponse(status=NO_CONTENT)
+    return render_page(request, PAGE, context_of(request, found))
+
+
+@require_POST
+def study_cancel(request: HttpRequest, pk: int) -> HttpResponse:
+    """Cancel it; one that is over stays as it is."""
+    found = get_object_or_404(visible_studies(person(request)), pk=pk)
+    require_write(request, Permission.STUDY_CANCEL, found)
+    cancel(actor=person(request).username, study=found, request_id=request_id(request))
+    if wants_part(request):
+        return render(request, "history/_study.html", context_of(request, found))
+    return redirect("study", pk=pk)
+
+
+def context_of(request: HttpRequest, found: Study) -> dict[str, Any]:
+    """What the page shows of a study, and the panel beside a form."""
+    more = _of_hindsight(found) if found.kind == StudyKind.HINDSIGHT else _of_looks(found)
+    return {
+        **more,
+        "study": found,
+        "title": title_of(found),
+        "may_cancel": found.open and request.user.has_perm(Permission.STUDY_CANCEL, found),
+        "nobody_comes": _nobody_comes(found),
+    }
+
+
+def _of_looks(found: Study) -> dict[str, Any]:
+    past = decode_past(found.result) if found.result else None
+    return {"past": past, "plots": plots_of(past) if past else []}
+
+
+def _of_hindsight(found: Study) -> dict[str, Any]:
+    told = {"answer_of": found.result, "told": told_of(found.result)} if found.result else {}
+    return {**told, "hindsight": True, "in_force": is_in_force(found)}
+
+
+def _nobody_comes(found: Study) -> bool:
+    """Whether it waits although no other is worked on: then no worker takes studies."""
+    waits = found.state == StudyState.QUEUED and clock.now() - found.asked_at > SILENT
+    return waits and not Study.objects.filter(state=StudyState.RUNNING).exists()
+
+
+# --- What the last month would have been with a partition's policy: the answer that is kept, and asking for one.
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def hindsight(request: HttpRequest, name: str) -> HttpResponse:
+    """The page; sent, it asks about the policy in force. Who may only read the policy reads what is kept."""
+    rows = visible_partitions(person(request)).filter(revision__isnull=False)
+    partition = get_object_or_404(rows, name=name)
+    require_read(request, Permission.POLICY_VIEW, partition)
+    if request.method == "POST":
+        return _ask(request, partition)
+    kept, known = kept_for(partition), days_known(partition)
+    spans = spans_for(known)
+    context = {
+        "partition": partition,
+        "policy": policy_of(partition),
+        "tab": "hindsight",
+        "may_see_policy": True,
+        "may_change": request.user.has_perm(Permission.POLICY_CHANGE, partition),
+        "known": known,
+        "spans": spans,
+        "usual": USUAL if USUAL in spans else max(spans, default=0),
+        "others": kept.others,
+    }
+    if kept.shown is not None:
+        shown = Study.objects.select_related("cluster").get(pk=kept.shown.pk)
+        context |= context_of(request, shown)
+    return render(request, "history/hindsight.html", context)
+
+
+def _ask(request: HttpRequest, partition: Partition) -> HttpResponse:
+    require_write(request, Permission.POLICY_CHANGE, partition)
+    try:
+        ask_hindsight(
+            actor=person(request).username,
+            partition=partition,
+            policy=policy_of(partition),
+            days=asked_span(request.POST.get("days", "")) or USUAL,
+            request_id=request_id(request),
+        )
+    except NotNowError as error:
+        messages.error(request, str(error))
+    return redirect("partition-hindsight", name=partition.name)
+
+
+# --- The bar of the policy's page: what the form changes, and what that does now and would have done in the past.
+
+
+NOW, PAST = "now", "past"
+
+
+def in_bar(partition: Partition, data: QueryDict, what: str) -> dict[str, Any]:
+    """What the bar shows of the form: its changes and their effect now, or the effect over the last day."""
+    try:
+        change = typed_policy(partition, data)
+        return _bar_past(partition, change) if what == PAST else _bar_now(partition, change)
+    except FormFaultsError as error:
+        return {"faults": error.lines}
+    except NotNowError as error:
+        return {"not_now": str(error)}
+
+
+def _bar_now(partition: Partition, change: HypotheticalChange) -> dict[str, Any]:
+    """Where nothing is changed nothing is decided, and of the past only what can be answered at once is asked."""
+    force = written_out(policy_in_force(partition).document)
+    changes = differences(force, encode_policy(change.policies[partition.name]))
+    if not changes:
+        return {"changes": changes}
+    found: dict[str, Any] = {"changes": changes, "past_days": _past_days(partition)}
+    try:
+        answer = what_if(partition.cluster, change)
+    except NotNowError as error:
+        return found | {"not_now": str(error)}
+    told = [(each, sentences(each)) for each in answer.touched]
+    return found | {
+        "answer": answer,
+        "told": told,
+        "untouched": [each.partition for each in answer.partitions if each.nothing],
+    }
+
+
+def _past_days(partition: Partition) -> int:
+    """The shortest span that is kept, if it takes no study; else 0."""
+    days = min(spans_kept(), default=0)
+    return 0 if not days or takes_too_long(partition.cluster, days) else days
+
+
+def _bar_past(partition: Partition, change: HypotheticalChange) -> dict[str, Any]:
+    days = _past_days(partition)
+    if not days:
+        return {}
+    past = over_days_at_once(partition.cluster, change, days)
+    return {"past": past, "plots": plots_of(past), "days": days}
+
+
+# --- The panel "what would change" of the forms: a part for htmx, a page of its own without script. Nothing is saved.
+#
+# A question that takes longer than a request becomes a study.
+
 
 MOST_ROWS = 25
 HINDSIGHT = "hindsight"

@@ -4,7 +4,5 @@ from django.apps import AppConfig
 
 
 class InsightsConfig(AppConfig):
-    """The `insights` app."""
-
     name = "console.insights"
     label = "insights"

@@ -38,7 +38,7 @@ class PartitionDay(OfOneDay):
     """A partition's day. `minutes` of it were recorded, in which jobs ran for `job_minutes` together.
 
     `waits` maps a level, as `PartitionMinute` names it, to a histogram of the waits of the jobs that started:
-    how many there were in each step (`console.insights.waits`).
+    how many there were in each step (`console.insights.answers`).
     """
 
     minutes = models.PositiveIntegerField(default=0)

@@ -16,14 +16,15 @@ from console.insights.answers import (
     Coverage,
     Insights,
     LevelWaits,
+    Period,
     ProjectBalance,
     ProjectUnevenness,
     StopRate,
+    merged,
+    nearness,
+    quantile,
 )
 from console.insights.models import PartitionDay, RoomOfDay, StopCause, StopsOfDay, SummedUntil, UnevenOfDay
-from console.insights.nearness import nearness
-from console.insights.periods import Period
-from console.insights.waits import merged, quantile
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.selectors import sees_all_projects, visible_projects
@@ -52,7 +53,6 @@ class _Half:
     waits: dict[str, dict[str, list[int]]] = field(default_factory=dict)
 
     def add(self, name: str, day: date, minutes: int, job_minutes: int, waits: Mapping[str, Any]) -> None:
-        """A row of `PartitionDay`."""
         self.minutes[day] = max(minutes, self.minutes.get(day, 0))
         self.seen_minutes[name] += minutes
         self.job_minutes[name] += job_minutes

@@ -21,8 +21,8 @@ from console.core import clock
 from console.core.duty_cycle import take_portions
 from console.history.minutes import axis_of, level_key
 from console.history.models import PartitionMinute
+from console.insights.answers import counted, merged
 from console.insights.models import PartitionDay, RoomOfDay, StopCause, StopsOfDay, SummedUntil, UnevenOfDay
-from console.insights.waits import counted, merged
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.models import MemberRole, Membership
@@ -54,7 +54,6 @@ class Stretch:
 
     @property
     def seconds(self) -> tuple[int, int]:
-        """The same in epoch seconds."""
         return int(self.begin.timestamp()), int(self.end.timestamp())
 
 
@@ -67,7 +66,6 @@ class PartitionSum:
     waits: Waits = field(default_factory=dict)
 
     def waited(self, level: str, seconds: float, jobs: int = 1) -> None:
-        """Some more jobs that started."""
         counted(self.waits.setdefault(level, []), max(0.0, seconds), jobs)
 
 
@@ -144,7 +142,6 @@ def count_stops(cluster: Cluster, stretch: Stretch) -> dict[tuple[str, str, str,
 
 
 def cause_of(row: PlannedAction) -> str:
-    """Why a plan's stop was made."""
     if row.plan.kind == PlanKind.GROW:
         return StopCause.GROW
     if any(each["job"] == row.job_id and each.get("worker_of") for each in row.plan.victims):

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from console.core.lazy import lazy
 from console.core.saying import duration, percent, set_in_type, with_aside
-from console.history.quota_times import (
+from console.history.minutes import (
     QuotaLine,
     QuotaStep,
     QuotaTimes,
@@ -18,7 +18,7 @@ from console.history.quota_times import (
     read_quota_times,
     usual_level,
 )
-from console.history.spans import picks, span_asked
+from console.history.timeline import picks, span_asked
 from console.overview.plots import Plot, Scale, css_of, plot
 from console.partitions.models import Partition
 from console.partitions.quotas import Use

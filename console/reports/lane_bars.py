@@ -20,7 +20,7 @@ from console.reports.lane_rows import (
     runs_said,
 )
 from console.reports.lane_runs import running_bars
-from console.starts.left import RunsLeft
+from console.starts.remaining_time import RunsLeft
 from console.steering.models import KeptPlace, Plan
 
 

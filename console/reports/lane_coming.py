@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from console.core.remembered import on_forgetting
 from console.reports.lane_bar import EXPECTED, FORECAST, LIMIT, PLANNED, LaneBar, bar_of
 from console.reports.lane_rows import LaneJob, Place, StartSaid
-from console.starts.left import RunsLeft, SaidOfRun
+from console.starts.remaining_time import RunsLeft, SaidOfRun
 from console.steering.models import Plan
 
 

@@ -26,8 +26,8 @@ from console.reports.lane_kept import (
 )
 from console.reports.lane_part import perhaps_on
 from console.reports.lane_window import MOST_BARS, LaneWindow
-from console.starts.left import SaidOfRun
 from console.starts.models import ExpectedStart
+from console.starts.remaining_time import SaidOfRun
 from console.steering.models import KeptPlace
 from scheduler.model.jobs import Level
 from scheduler.model.policy import Dispatch, Mode, PartitionPolicy

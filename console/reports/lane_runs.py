@@ -14,7 +14,7 @@ from console.core.remembered import on_forgetting
 from console.reports.lane_bar import FORECAST, KNOWN, LIMIT, RUNNING, STOP, LaneBar, bar_of
 from console.reports.lane_kept import HeldRow, SaidEnd
 from console.reports.lane_rows import LaneJob, Place
-from console.starts.left import RunsLeft, SaidOfRun
+from console.starts.remaining_time import RunsLeft, SaidOfRun
 
 
 class _End(NamedTuple):

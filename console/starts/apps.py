@@ -4,7 +4,5 @@ from django.apps import AppConfig
 
 
 class StartsConfig(AppConfig):
-    """The `starts` app."""
-
     name = "console.starts"
     label = "starts"

@@ -1,21 +1,97 @@
-"""Saying of every waiting job when it is expected to start, anew when something has changed."""
+"""What came of what was tried: answers to questions, and what would make a waiting job start sooner."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
 
+from django.conf import settings
+
+from console.accounts.models import User
 from console.cluster.models import Cluster, Job
 from console.cluster.services import show_change
 from console.core import clock
 from console.core.duty_cycle import DutyCycle
-from console.core.many_rows import update_rows
+from console.core.many_rows import delete_rows, update_rows
 from console.core.remembered import on_forgetting
-from console.starts.answering import answer, open_questions, sooner_of, worth_telling
+from console.starts.alternative_requests import Alternative
 from console.starts.models import ExpectedStart, StartQuestion
-from console.starts.play import Play, read_play
+from console.starts.queue_replay import QueueReplay, read_queue_replay
 from console.starts.selectors import SeenJob
+from scheduler.contracts.requests import encode_request
 from scheduler.forecast.draws import COARSE, FIRST_S
 from scheduler.forecast.start_calibration import StartCalibration
 from scheduler.forecast.starts import StartForecast, forecast_with_trials
+from scheduler.model.jobs import Request
+
+MOST_OPEN = 20
+"""So many questions of one account wait for their answer at a time."""
+LEAST_GAIN, LEAST_GAIN_S = 0.1, 120
+"""By so much of the wait, and by so many seconds, something has to make a start sooner to be told."""
+
+
+class TooManyQuestionsError(Exception):
+    """An account asks more than is answered."""
+
+
+def ask(
+    *, cluster: Cluster, person: User, partition: str, account: str, request: Request, time_limit_s: int
+) -> StartQuestion:
+    """Have it asked at the next look, as who the account is on the cluster. Raises `TooManyQuestionsError`."""
+    if StartQuestion.objects.filter(asked_by=person, answered_at=None).count() >= MOST_OPEN:
+        raise TooManyQuestionsError
+    return StartQuestion.objects.create(
+        cluster=cluster, asked_by=person, partition=partition, user=person.slurm_user, account=account,
+        request=encode_request(request), time_limit_s=time_limit_s,
+    )  # fmt: skip
+
+
+def open_questions(cluster: Cluster) -> list[StartQuestion]:
+    """Those that wait for their answer."""
+    return list(StartQuestion.objects.filter(cluster=cluster, answered_at=None))
+
+
+def answer(play: QueueReplay, tried: Iterable[StartForecast], now: int) -> None:
+    """Write the answers down; `tried`: those of the questions that fit anywhere, in their order."""
+    said = iter(tried)
+    for asked in play.asked:
+        question = asked.question
+        question.answered_at, question.level = clock.now(), asked.level
+        if asked.want is not None:
+            found = next(said)
+            question.p50, question.low, question.high = (
+                None if value is None else now + int(value) for value in (found.p50, found.low, found.high)
+            )
+            question.nodes = [play.names[node] for node in found.nodes]
+        question.save()
+
+
+def collect_sooner_starts(
+    changes: Sequence[Alternative], tried: Sequence[StartForecast]
+) -> Mapping[int, list[tuple[Alternative, float]]]:
+    """By number of the waiting job: what was tried of it, and in how many seconds it would start then."""
+    found: dict[int, list[tuple[Alternative, float]]] = {}
+    for change, said in zip(changes, tried, strict=True):
+        if said.p50 is not None:
+            found.setdefault(change.number, []).append((change, said.p50))
+    return found
+
+
+def worth_telling(
+    tried: Iterable[tuple[Alternative, float]], p50: int | None, now: int
+) -> list[dict[str, Any]]:
+    """What makes the start notably sooner than `p50` (epoch seconds; None: it is not in sight), the best first."""
+    wait = None if p50 is None else p50 - now
+    told = []
+    for change, seconds in sorted(tried, key=lambda pair: pair[1]):
+        if wait is None or wait - seconds >= max(LEAST_GAIN_S, LEAST_GAIN * wait):
+            what = {"nodes": change.nodes} if change.nodes else {"limit_s": change.limit_s}
+            told.append(what | {"p50": now + int(seconds)})
+    return told
+
+
+# --- Saying of every waiting job when it is expected to start, anew when something has changed.
+
 
 RENEW_S = 60
 """Without any change it is said anew after so long: time goes by."""
@@ -51,7 +127,7 @@ class Expecting:
         self.duty.begin()
         with self.duty.spending():
             version, self.versions = self.cluster.version, ()
-            play = read_play(self.cluster, questions)
+            play = read_queue_replay(self.cluster, questions)
             changed = self._keep(play, *forecast_with_trials(play.queue, play.trials))
         self.versions = (version,)
         if changed:
@@ -65,7 +141,7 @@ class Expecting:
         is_new = self.cluster.version not in self.versions or bool(questions)
         return is_new or self.duty.since_s >= RENEW_S
 
-    def _keep(self, play: Play, said: Iterable[StartForecast], tried: Sequence[StartForecast]) -> bool:
+    def _keep(self, play: QueueReplay, said: Iterable[StartForecast], tried: Sequence[StartForecast]) -> bool:
         """Write it down; whether anything moved that people see."""
         now = int(clock.now().timestamp())
         calibration, after = learned(self.cluster), _Waits(play)
@@ -76,7 +152,7 @@ class Expecting:
             wanted[job.job_id, job.submitted] = row
         lines = [trial.request.line for trial in play.trials]
         tried = [calibration.corrected(each, line) for each, line in zip(tried, lines, strict=True)]
-        for number, sooner in sooner_of(play.changes, tried[: len(play.changes)]).items():
+        for number, sooner in collect_sooner_starts(play.changes, tried[: len(play.changes)]).items():
             job = play.jobs[number]
             row = wanted[job.job_id, job.submitted]
             row.sooner = worth_telling(sooner, row.p50, now)
@@ -135,7 +211,7 @@ def _is_notable(before: ExpectedStart, after: ExpectedStart, now: int) -> bool:
     return False
 
 
-def _row(cluster: Cluster, job: SeenJob, said: StartForecast, play: Play, now: int) -> ExpectedStart:
+def _row(cluster: Cluster, job: SeenJob, said: StartForecast, play: QueueReplay, now: int) -> ExpectedStart:
     p50, low, high = (
         None if value is None else now + int(value) for value in (said.p50, said.low, said.high)
     )
@@ -149,7 +225,7 @@ def _row(cluster: Cluster, job: SeenJob, said: StartForecast, play: Play, now: i
 class _Waits:
     """For whose ends a job waits: those that run on its nodes and are expected to be over by its start."""
 
-    def __init__(self, play: Play) -> None:
+    def __init__(self, play: QueueReplay) -> None:
         self._on: dict[int, list[tuple[float, str]]] = {}
         for job_id, share in zip(play.holders, play.queue.running, strict=True):
             for node in share.nodes:
@@ -174,3 +250,20 @@ on_forgetting(_EXPECTING.clear)
 def expecting(cluster: Cluster) -> Expecting:
     """The one of this process."""
     return _EXPECTING.setdefault(cluster.pk, Expecting(cluster))
+
+
+# --- Keeping what was expected of starts as short as forecasts are kept, and questions for an hour.
+
+
+ASKED = timedelta(hours=1)
+"""Answers grow old soon: so long they can be looked up."""
+
+
+def forget_old_starts() -> int:
+    """Delete what was expected of jobs that began, or went, longer ago than forecasts are kept; how many rows."""
+    delete_rows(StartQuestion.objects.filter(asked_at__lt=clock.now() - ASKED))
+    oldest = clock.now() - timedelta(days=settings.GIVEWAY_FORECAST_DAYS)
+    old = (
+        ExpectedStart.objects.filter(cluster=cluster, gone_at__lt=oldest) for cluster in Cluster.objects.all()
+    )
+    return sum(map(delete_rows, old))

@@ -102,7 +102,7 @@ class StopChance(models.Model):
     """The chance that a running job is stopped within the hour after `made_at` (epoch seconds, the cluster's clock).
 
     `chance`: as pages show it; `drawn`: before it was corrected. `start` tells the run. Once an hour one of them is
-    kept aside (`asked_…`; with what it was made of, `StopLearner`), and compared with what came when its hour is over.
+    kept aside (`asked_…`), and compared with what came when its hour is over.
     """
 
     cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="stop_chances")
@@ -115,8 +115,6 @@ class StopChance(models.Model):
     asked_at = models.BigIntegerField()
     asked_drawn = models.FloatField()
     asked_chance = models.FloatField()
-    asked_experts = models.JSONField(default=list)
-    asked_figures = models.JSONField(default=list)
 
     class Meta:
         ordering = ["pk"]
@@ -142,7 +140,7 @@ class StopTally(models.Model):
     """What came of the chances of a partition: of how many jobs, how many were stopped, and how far the chances were
     off, as sums of squares: of ours, and of the share that was stopped before (the base rate).
 
-    `bins`: by class of the drawn chance, `[jobs, stopped]` (`StopCalibration`). `learned`: what `StopLearner` knows.
+    `bins`: by class of the drawn chance, `[jobs, stopped]` (`StopCalibration`).
     """
 
     cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="stop_tallies")
@@ -152,7 +150,6 @@ class StopTally(models.Model):
     squares = models.FloatField(default=0.0)
     base_squares = models.FloatField(default=0.0)
     bins = models.JSONField(default=list)
-    learned = models.JSONField(default=dict)
 
     objects = ProvenTallies.as_manager()
 
@@ -178,6 +175,5 @@ class StopTally(models.Model):
 
     @property
     def is_proven(self) -> bool:
-        """The same as `ProvenTallies.proven`, of this one."""
         enough = self.jobs >= LEAST_JOBS and self.stopped >= LEAST_STOPPED
         return enough and self.squares < self.base_squares

@@ -3,7 +3,7 @@
 1. Who may be stopped: running jobs that nothing protects. Who may come: as jobs came in the last week, with the levels
    that they had (`risk_picture`).
 2. What came of a chance is known when its hour is over: the job was sent its stop within it, or it was not.
-3. From that the next chances are corrected and learned (`scheduler.forecast.stop_learned`), by partition.
+3. From that the next chances are corrected (`StopCalibration`), by partition.
 4. Chances are shown only where they have been better than telling everybody the share that was stopped (`StopTally`).
 """
 
@@ -24,16 +24,13 @@ from console.core.remembered import on_forgetting
 from console.forecasts.requests import size_of
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
-from console.starts.left import UNKNOWN_S, RunsLeft, runs_left
 from console.starts.models import StopChance, StopTally
+from console.starts.remaining_time import UNKNOWN_S, RunsLeft, read_remaining_times
 from console.starts.selectors import MAY_NOT, SeenJob, read_seen_jobs
 from console.steering.models import Fate, Victim
 from console.steering.past import PastRuns, past_of
-from scheduler.forecast.history import Floats
-from scheduler.forecast.stop_figures import FIGURES, figures_of
-from scheduler.forecast.stop_learned import EXPERTS, StopLearner
-from scheduler.forecast.stop_picture import HORIZON_S, Arrival, RiskPicture, Runner, Waiter
-from scheduler.forecast.stop_risk import PastHours, StopCalibration, draws_for, stop_chances
+from scheduler.forecast.stop_hour import HORIZON_S, Arrival, RiskPicture, Runner, Waiter
+from scheduler.forecast.stop_risk import PastHours, StopCalibration, stop_chances
 from scheduler.model.policy import Enforcement, LineOrder, PartitionPolicy
 from scheduler.preemption.ranking import Ranking
 from scheduler.priority.order import ranks_of
@@ -144,7 +141,6 @@ class Ranks:
         return self.of_levels(job.user_level, job.task_level)
 
     def of_levels(self, user: int | None, task: int | None) -> int:
-        """The same of levels."""
         return self.numbers.get(ranks_of(self.policy.mode, user, task), 0)
 
     def units(self, job: SeenJob) -> int:
@@ -237,8 +233,7 @@ REST, MOST_REST_S = 100.0, 600.0
 """All partitions are gone through again after so many times what that took of a processor, but never more than ten
 minutes after the last time began."""
 RENEWED = ("made_at", "chance", "drawn")
-ASKED = ("asked_at", "asked_drawn", "asked_chance", "asked_experts", "asked_figures")
-DIGITS = 5
+ASKED = ("asked_at", "asked_drawn", "asked_chance")
 STOPS = (Enforcement.ENFORCE, Enforcement.APPROVE)
 
 Run = tuple[str, int]
@@ -284,7 +279,7 @@ class Risks:
                 StopChance.objects.filter(cluster=self.cluster, partition=name).delete()
                 continue
             with self.duty.spending():
-                left = left or runs_left(self.cluster)
+                left = left or read_remaining_times(self.cluster)
                 found = self._say_of(name, policy, left)
             yield found
 
@@ -296,11 +291,10 @@ class Risks:
         seen, running = picture(self.cluster, name, live, ranks, left)
         past = past_hours(live, ended, ranks, left)
         drawn = stop_chances(seen, past)
-        known = figures_of(seen, past, drawn, draws_for(seen))
         may = [number for number, runner in enumerate(seen.running) if runner.safe_s is not None]
         tally, _ = StopTally.objects.get_or_create(cluster=self.cluster, partition=name)
         runs = {(job.job_id, job.start) for job in running}
-        _keep(tally, runs, [running[number] for number in may], drawn[may], known[may], left.now)
+        _keep(tally, runs, [running[number] for number in may], drawn[may].tolist(), left.now)
         return len(may)
 
 
@@ -313,13 +307,9 @@ def _policy_where_stopped(cluster: Cluster, name: str) -> PartitionPolicy | None
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What is said of a job now. `experts`, `figures`: what its chance was made of, to be learned from."""
-
     job: SeenJob
     drawn: float
     chance: float
-    experts: list[float]
-    figures: list[float]
 
     def row(self, tally: StopTally, now: int) -> StopChance:
         """The first chance of a run, which is kept aside to be compared with what comes."""
@@ -329,20 +319,18 @@ class _Said:
         )  # fmt: skip
 
     def renewed(self, now: int) -> tuple[int, float, float]:
-        """The values of `RENEWED`."""
         return now, self.chance, self.drawn
 
-    def asked(self, now: int) -> tuple[int, float, float, list[float], list[float]]:
+    def asked(self, now: int) -> tuple[int, float, float]:
         """The values of `ASKED`: kept aside, to be compared with what comes."""
-        return now, self.drawn, self.chance, self.experts, self.figures
+        return now, self.drawn, self.chance
 
 
 def _keep(
     tally: StopTally,
     runs: Collection[Run],
     jobs: Sequence[SeenJob],
-    drawn: Floats,
-    figures: Floats,
+    drawn: Sequence[float],
     now: int,
 ) -> None:
     """Write the chances down, after what came of those whose hour is over, or whose run: some of them at a time.
@@ -359,13 +347,13 @@ def _keep(
         pk for run, (pk, asked_at) in sorted(kept.items(), key=lambda each: each[1][1])
         if run not in runs or now - asked_at >= HORIZON_S
     ][:MOST_COMPARED]  # fmt: skip
-    calibration, learner, counted = StopCalibration(tally.bins), StopLearner(tally.learned), tally.jobs
-    _compare(tally, calibration, learner, rows.filter(pk__in=over))
+    calibration, counted = StopCalibration(tally.bins), tally.jobs
+    _compare(tally, calibration, rows.filter(pk__in=over))
     said = {
-        (each.job.job_id, each.job.start): each
-        for each in _said(tally, calibration, learner, jobs, drawn, figures)
+        (job.job_id, job.start): _Said(job, chance, calibration.corrected(chance))
+        for job, chance in zip(jobs, drawn, strict=True)
     }
-    tally.bins, tally.learned = calibration.bins, learner.state
+    tally.bins = calibration.bins
     compared = set(over)
     again = [(*said[run].asked(now), pk) for run, (pk, _) in kept.items() if run in said and pk in compared]
     with transaction.atomic():
@@ -393,45 +381,19 @@ def _write(
         StopChance.objects.bulk_create(new[first : first + PORTION_RISK], ignore_conflicts=True)
 
 
-def _said(
-    tally: StopTally,
-    calibration: StopCalibration,
-    learner: StopLearner,
-    jobs: Sequence[SeenJob],
-    drawn: Floats,
-    figures: Floats,
-) -> list[_Said]:
-    """The chances of jobs, by all that has come so far."""
-    experts = learner.experts(
-        tally.base, [calibration.corrected(chance) for chance in drawn.tolist()], figures
-    )
-    rows = zip(jobs, drawn.tolist(), learner.told(experts).tolist(), experts.round(DIGITS).tolist(),
-               figures.round(DIGITS).tolist(), strict=True)  # fmt: skip
-    return [_Said(*row) for row in rows]
-
-
-def _compare(
-    tally: StopTally, calibration: StopCalibration, learner: StopLearner, over: Iterable[StopChance]
-) -> None:
+def _compare(tally: StopTally, calibration: StopCalibration, over: Iterable[StopChance]) -> None:
     """Of the chances whose hour is over, and of those whose job is gone: whether the job was sent its stop in it."""
     over = list(over)
+    victims = Victim.objects.filter(cluster=tally.cluster_id, job_id__in=[row.job_id for row in over])
     sent = {
         (victim.job_id, victim.run_start): int(victim.sent_at.timestamp())
-        for victim in Victim.objects.filter(
-            cluster=tally.cluster_id, job_id__in=[row.job_id for row in over]
-        ).exclude(fate=Fate.SPARED)
+        for victim in victims.exclude(fate=Fate.SPARED)
     }
-    lessons = []
     for row in over:
         at = sent.get((row.job_id, row.start))
         stopped = at is not None and row.asked_at <= at <= row.asked_at + HORIZON_S
         tally.count(row.asked_chance, stopped=stopped)
         calibration.came(row.asked_drawn, stopped=stopped)
-        if len(row.asked_figures) == FIGURES and len(row.asked_experts) == EXPERTS:
-            lessons.append((row.asked_figures, row.asked_experts, stopped))
-    if lessons:
-        figures, experts, outcomes = zip(*lessons, strict=True)
-        learner.came(np.array(figures), np.array(experts), outcomes)
 
 
 _RISKS: dict[int, Risks] = {}

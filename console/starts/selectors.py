@@ -21,16 +21,13 @@ class SeenRun(Protocol):
     """Whatever tells a job's number, and where and since when it runs."""
 
     @property
-    def job_id(self) -> str:
-        """Its number."""
+    def job_id(self) -> str: ...
 
     @property
-    def partition(self) -> str:
-        """Where it is."""
+    def partition(self) -> str: ...
 
     @property
-    def phase(self) -> str:
-        """Whether it waits or runs."""
+    def phase(self) -> str: ...
 
     @property
     def start(self) -> int:

@@ -3,8 +3,7 @@
 from celery import shared_task
 
 from console.cluster.connect import configured_cluster
-from console.starts.expecting import expecting
-from console.starts.housekeeping import forget_old_starts
+from console.starts.expecting import expecting, forget_old_starts
 from console.starts.risk import risks
 
 

@@ -18,6 +18,8 @@ from scheduler.forecast.mixture import MIXTURES
 AIMS = np.array([0.05, 0.1, 0.9, 0.95])
 """The shares of jobs that are to end before `low`, `p10`, `p90` and `high`."""
 PACE = 0.002
+SAME = 1e-9
+"""Logarithms that are so near each other are of the same number of seconds."""
 MEMORY = 1_000
 """Jobs: what ended so many jobs ago counts 1 / e."""
 OWN_MEMORY = 80
@@ -34,12 +36,12 @@ class Levels:
 
     values: Floats = field(default_factory=AIMS.copy)
 
-    def ended(self, ends: Floats, truth: float) -> None:
-        """A job whose intervals had these ends ran so long (all log seconds)."""
-        lower = truth < ends
-        upper = truth <= ends
+    def ended(self, ends: Floats, truth: float, weight: float = 1.0) -> None:
+        """A job whose intervals had these ends ran so long (all log seconds). `weight`: of one job."""
+        lower = truth < ends - SAME
+        upper = truth <= ends + SAME
         before = np.where(AIMS < 0.5, lower, upper)
-        self.values = self.values + PACE * (AIMS - before)
+        self.values = self.values + PACE * weight * (AIMS - before)
         self.values[:2] = np.clip(self.values[:2], 1e-4, 0.4)
         self.values[2:] = np.clip(self.values[2:], 0.6, 1 - 1e-4)
 

@@ -36,6 +36,13 @@ MOST_ALIKE = 64
 ABSENT = 99
 CONTEXT = 6
 RUNTIME, LIMIT, CPUS, SUBMIT, END = range(5)
+REACHED = 200
+"""Of so many jobs that their limits ended, the last ones, it is learned how much longer these are recorded."""
+FEWEST_REACHED = 5
+OVERRUN, MARGIN = 0.75, 1.25
+"""What so many of them stayed below, and a quarter more: some overrun by hours, for reasons of their own."""
+UNSEEN_S = 2 * 259_200
+"""The longest run that is forecast without a limit where nothing has ended yet."""
 
 Floats = NDArray[np.float64]
 
@@ -93,19 +100,20 @@ class RunHistory:
         self._running: dict[Hashable, dict[str, tuple[int, Hashable]]] = defaultdict(dict)
         self._twins: dict[Hashable, list[int]] = defaultdict(list)
         """By key of twins, since when they run, in order."""
+        self.overruns_s: deque[int] = deque(maxlen=REACHED)
+        """Of the last jobs that ran to their limits or beyond: by how much."""
+        self.longest_s = 0
 
     def __len__(self) -> int:
         return len(self._jobs)
 
     def start(self, job_id: str, facts: JobFacts, at: int) -> None:
-        """A job is seen running since `at`."""
         self.leave(job_id, facts)
         twin = keys_of(facts)[TWINS]
         self._running[facts.owner][job_id] = at, twin
         insort(self._twins[twin], at)
 
     def leave(self, job_id: str, facts: JobFacts) -> None:
-        """A job runs no more."""
         running = self._running.get(facts.owner, {})
         known = running.pop(job_id, None)
         if not running:
@@ -131,6 +139,10 @@ class RunHistory:
             job.end,
         )
         self._jobs.append(job)
+        self.longest_s = max(self.longest_s, job.runtime_s)
+        limit_s = job.facts.limit_s
+        if limit_s and job.runtime_s >= limit_s:
+            self.overruns_s.append(job.runtime_s - limit_s)
         for number, ((_, depth), key) in enumerate(zip(POOLS, keys_of(job.facts), strict=True)):
             if key is not None:
                 self._pools[number].setdefault(key, deque(maxlen=depth)).append(row)
@@ -138,8 +150,19 @@ class RunHistory:
         if command is not None:
             self._commands.setdefault(command, deque(maxlen=COMMAND_DEPTH)).append(row)
 
+    def most_s(self, limit_s: int | None) -> int:
+        """How long a job can be recorded as running: a little longer than its limit, as Slurm waits before it kills
+        and longer where `OverTimeLimit` allows it; without a limit twice as long as any that has ended."""
+        if not limit_s:
+            return min(MOST_S, 2 * self.longest_s or UNSEEN_S)
+        return min(MOST_S, limit_s + self._overrun_s())
+
+    def _overrun_s(self) -> int:
+        if len(self.overruns_s) < FEWEST_REACHED:
+            return 0
+        return int(MARGIN * sorted(self.overruns_s)[int(OVERRUN * len(self.overruns_s))])
+
     def forget_running(self) -> None:
-        """Nothing is known to run any more."""
         self._running.clear()
         self._twins.clear()
 

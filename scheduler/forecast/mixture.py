@@ -49,15 +49,16 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Mixtures:
-    """`weights` (jobs, atoms, widths) with sum 1 per job; `limit` (jobs, 1), the largest value."""
+    """`weights` (jobs, atoms, widths) with sum 1 per job; `real` (jobs, atoms), which of the atoms exist; `limit`
+    (jobs, 1), the largest value."""
 
     pairs: Pairs
     weights: Floats
+    real: NDArray[np.bool_]
     limit: Floats
 
     @property
     def x(self) -> Floats:
-        """(jobs, atoms): the atoms."""
         return self.pairs.x
 
     def below(self, value: Floats) -> Floats:
@@ -69,17 +70,14 @@ class Mixtures:
     def quantiles(self, levels: Floats) -> Floats:
         """(jobs, levels): quantiles for levels (jobs, levels), between the atoms by straight lines."""
         cumulated = self.pairs.cumulated(self.weights)
-        order = np.argsort(self.x, axis=1, kind="stable")
-        x = np.take_along_axis(self.x, order, axis=1)
-        # Equal atoms differ in the last digit of their sum.
-        cumulated = np.maximum.accumulate(np.take_along_axis(cumulated, order, axis=1), axis=1)
-        limit = self.limit[:, 0]
-        ends = np.minimum(np.maximum(x[:, -1] + 3, 1), limit)
         values = np.empty(levels.shape)
-        for row in range(len(x)):
-            points = np.concatenate([[0.0], x[row], [ends[row]]])
-            heights = np.concatenate([[0.0], cumulated[row], [1.0]])
-            values[row] = np.interp(levels[row], heights, points)
+        for row, real in enumerate(self.real):
+            order = np.argsort(self.x[row, real], kind="stable")
+            x = self.x[row, real][order]
+            # Equal atoms differ in the last digit of their sum.
+            heights = np.maximum.accumulate(cumulated[row, real][order])
+            end = min(max(x[-1] + 3, 1), self.limit[row, 0])
+            values[row] = np.interp(levels[row], [0.0, *heights, 1.0], [0.0, *x, end])
         return np.minimum(values, self.limit)
 
 

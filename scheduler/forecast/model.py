@@ -2,35 +2,36 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import astuple, dataclass
 from typing import Self
 
 import numpy as np
 
-from scheduler.forecast.calibration import Levels, Success, read_floats
-from scheduler.forecast.facts import INNER, MOST_S, EndedJob, Forecast, JobFacts, Owner
+from scheduler.forecast.calibration import SAME, Levels, Success, read_floats
+from scheduler.forecast.facts import INNER, MOST_S, EndedJob, Forecast, JobFacts
 from scheduler.forecast.features import Atoms, atoms_of
-from scheduler.forecast.history import Floats, PastView, RunHistory, log_s
+from scheduler.forecast.history import REACHED, TWINS, Floats, PastView, RunHistory, keys_of, log_s
 from scheduler.forecast.mixture import EVEN, MIXTURES, SHARPNESS, Mixtures, Pairs, sharpened
-from scheduler.forecast.training import FEWEST, lessons, passes_for, train
-from scheduler.forecast.weighing import RATE, Networks
+from scheduler.forecast.training import FEWEST, RATE, Networks, lessons, passes_for, train
 
-SCHEMA = "giveway.runtime-model/3"
-OLD_SCHEMAS = frozenset({"giveway.runtime-model/1", "giveway.runtime-model/2"})
-"""They are still read, without the success of their mixtures, which were others; the first has one network."""
+SCHEMA = "giveway.runtime-model/4"
 LEARNED_FROM = 0.85
 """Share of the lessons that the first training sees; the rest sets the levels and the shares, and is learned then."""
 RENEWED = (0.1, 0.7, 9.0, 0.05, 19.0)
 """What is left, per second run, when nothing in the past ran so long: p10, p50, p90, low, high."""
 FAR = 1 - 1e-4
+BURST_S = 60
+"""Jobs of one owner with the same request, submitted so soon after the first of them, are told the same and miss it
+together: the n-th of them that ends counts 1 / n."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
     """A distribution and, for each of `MIXTURES`, the middle forecast; `best`: the one that serves.
 
-    `parts`: the learned weights by `SHARPNESS`, the fixed ones, and these made even.
+    `parts`: the learned weights by `SHARPNESS`, the fixed ones, and these made even. `limit`, `most`: how long it may
+    run, and how long it can be recorded as running, in log seconds; without a limit both are the latter.
     """
 
     parts: Sequence[Floats]
@@ -38,6 +39,8 @@ class _Seen:
     pairs: Pairs
     points: Floats
     best: int
+    limit: float
+    most: float
 
     @property
     def point(self) -> float:
@@ -47,7 +50,11 @@ class _Seen:
     def mixtures(self) -> Mixtures:
         shares = zip(MIXTURES[self.best], self.parts, strict=True)
         weights = sum(share * weights for share, weights in shares if share)
-        return Mixtures(self.pairs, np.asarray(weights), self.atoms.limit)
+        return Mixtures(self.pairs, np.asarray(weights), self.atoms.real, np.array([[self.limit]]))
+
+    def beyond(self, ends: Floats) -> Floats:
+        """Upper ends, log seconds: one that is at the limit is where those are recorded whom it ends."""
+        return np.where(ends >= self.limit - SAME, self.most, ends)
 
 
 class Model:
@@ -59,7 +66,9 @@ class Model:
         self.levels = Levels()
         self.success = Success()
         self.learned = False
-        self._waiting: dict[str, tuple[Floats, Floats]] = {}
+        self._waiting: dict[str, tuple[Floats, Floats, float]] = {}
+        self._bursts: dict[Hashable, tuple[int, int]] = {}
+        """By request, when the first of the last burst was submitted, and how many of it have been judged."""
 
     @classmethod
     def fit(cls, jobs: Sequence[EndedJob]) -> Self:
@@ -71,8 +80,9 @@ class Model:
             train(model.networks, model.history, taught[:first], passes_for(first))
             model.learned = True
         for lesson in taught[first:]:
-            seen = model._see(lesson.look, lesson.owner)
-            model._judge(lesson.owner, seen.points, model._ends(seen)[0], lesson.truth)
+            seen = model._see(lesson.look, lesson.facts)
+            ends = model._ends(seen)[0]
+            model._judge(lesson.facts, lesson.runtime_s, seen.points, ends, seen.most)
         train(model.networks, model.history, taught, 1, RATE / 3)
         return model
 
@@ -86,20 +96,19 @@ class Model:
 
     def submitted(self, job_id: str, facts: JobFacts) -> Forecast:
         """The forecast of a new job; it is kept, and judged when the job ends."""
-        seen = self._see(self.history.look(facts), facts.owner)
+        seen = self._see(self.history.look(facts), facts)
         ends, inner = self._ends(seen)
-        self._waiting[job_id] = seen.points, ends
+        self._waiting[job_id] = seen.points, ends, seen.most
         return self._forecast(seen, ends, inner)
 
     def started(self, job_id: str, facts: JobFacts, at: int) -> None:
-        """A job is seen running since `at`."""
         self.history.start(job_id, facts, at)
 
     def ended(self, job: EndedJob) -> None:
         """A job has ended: it is history now, and the forecast that was kept is judged."""
         kept = self._waiting.pop(job.id, None)
         if kept is not None:
-            self._judge(job.facts.owner, *kept, log_s(job.runtime_s))
+            self._judge(job.facts, job.runtime_s, *kept)
         self.history.end(job)
 
     def gone(self, job_id: str, facts: JobFacts) -> None:
@@ -111,7 +120,7 @@ class Model:
 
     def forecast(self, facts: JobFacts) -> Forecast:
         """How long a job will run from its start; nothing is kept."""
-        seen = self._see(self.history.look(facts), facts.owner)
+        seen = self._see(self.history.look(facts), facts)
         return self._forecast(seen, *self._ends(seen))
 
     def remaining(self, facts: JobFacts, ran_s: int) -> Forecast:
@@ -121,18 +130,20 @@ class Model:
         """
         if ran_s <= 0:
             return self.forecast(facts)
-        seen = self._see(self.history.look(facts), facts.owner)
+        seen = self._see(self.history.look(facts), facts)
         mixtures = seen.mixtures()
-        ran = log_s(ran_s)
+        ran, most_s = log_s(ran_s), self.history.most_s(facts.limit_s)
         gone = float(mixtures.below(np.array([ran]))[0])
-        if gone > FAR or ran >= mixtures.limit[0, 0]:
-            return Forecast(*sorted_five(np.array(RENEWED) * ran_s))
+        if gone > FAR or ran >= seen.limit:
+            renewed = np.array(RENEWED) * ran_s
+            ends_soon = facts.limit_s and ran_s < most_s
+            return Forecast(*sorted_five(np.minimum(renewed, most_s - ran_s) if ends_soon else renewed))
         low, p10, p90, high = self.levels.values
         levels = gone + np.array([p10, 0.5, p90, low, high, *INNER]) * (1 - gone)
-        ends = np.exp(np.maximum(mixtures.quantiles(levels[None])[0], ran)) - ran_s
-        if facts.limit_s:
-            ends = np.minimum(ends, facts.limit_s - ran_s)
-        return Forecast(*sorted_five(ends[:5]), _told(ends[5:]))
+        ends = mixtures.quantiles(levels[None])[0]
+        ends[[2, 4]] = seen.beyond(ends[[2, 4]])
+        left = np.exp(np.maximum(ends, ran)) - ran_s
+        return Forecast(*sorted_five(left[:5]), _told(left[5:]))
 
     # --- keeping --------------------------------------------------------------------------------------
 
@@ -145,6 +156,8 @@ class Model:
                 "networks": self.networks.document(),
                 "levels": self.levels.values.tolist(),
                 **self.success.document(),
+                "overruns_s": list(self.history.overruns_s),
+                "longest_s": self.history.longest_s,
                 "ended": [_flat(job) for job in self.history.kept()],
             },
             separators=(",", ":"),
@@ -154,25 +167,26 @@ class Model:
     def from_json(cls, text: str) -> Self:
         """What `to_json` wrote. Raises `ValueError` for anything else; nothing in the text is run."""
         document = json.loads(text)
-        if not isinstance(document, dict) or document.get("schema") not in {SCHEMA, *OLD_SCHEMAS}:
+        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
             raise ValueError(f"this is not a model of the kind {SCHEMA}")
         model = cls()
         model.learned = document.get("learned") is True
-        alone = document.get("networks") is None
-        model.networks = Networks.read([document.get("network")] if alone else document.get("networks"))
+        model.networks = Networks.read(document.get("networks"))
         model.levels.values = read_floats(document, "levels", 4)
-        if document["schema"] == SCHEMA:
-            model.success = Success.read(document)
+        model.success = Success.read(document)
         ended = document.get("ended")
         if not isinstance(ended, list):
             raise ValueError("ended must be a list")  # noqa: TRY004
         for row in ended:
             model.history.end(_unflat(row))
+        model.history.overruns_s.clear()
+        model.history.overruns_s.extend(_seconds(document.get("overruns_s")))
+        [model.history.longest_s] = _seconds([document.get("longest_s")])
         return model
 
     # --------------------------------------------------------------------------------------------------
 
-    def _see(self, look: PastView, owner: Owner) -> _Seen:
+    def _see(self, look: PastView, facts: JobFacts) -> _Seen:
         atoms = atoms_of(self.history, [look])
         prior = np.zeros((*atoms.x.shape, 3))
         prior[:, :, 0] = atoms.prior / atoms.prior.sum(axis=1, keepdims=True)
@@ -182,20 +196,27 @@ class Model:
         pairs = Pairs(atoms.x)
         expected = MIXTURES @ np.concatenate([pairs.expected(weights) for weights in parts])
         expected[:, ~atoms.real[0]] = -1
-        points = atoms.x[0][expected.argmax(axis=1)]
-        return _Seen(parts, atoms, pairs, points, self.success.best(owner))
+        most = log_s(self.history.most_s(facts.limit_s))
+        limit = look.limit if facts.limit_s else most
+        points = np.minimum(atoms.x[0][expected.argmax(axis=1)], limit)
+        return _Seen(parts, atoms, pairs, points, self.success.best(facts.owner), limit, most)
 
     def _ends(self, seen: _Seen) -> tuple[Floats, Floats]:
         """Log seconds: low, p10, p90, high; and what is at `INNER`."""
         quantiles = seen.mixtures().quantiles(np.array([[*self.levels.values, *INNER]]))[0]
         ends = quantiles[:4]
         ends[:2] = np.minimum(ends[:2], seen.point)
-        ends[2:] = np.maximum(ends[2:], seen.point)
+        ends[2:] = seen.beyond(np.maximum(ends[2:], seen.point))
         return ends, quantiles[4:]
 
-    def _judge(self, owner: Owner, points: Floats, ends: Floats, truth: float) -> None:
-        self.levels.ended(ends, truth)
-        self.success.ended(owner, points, truth)
+    def _judge(self, facts: JobFacts, runtime_s: int, points: Floats, ends: Floats, most: float) -> None:
+        request, truth = keys_of(facts)[TWINS], log_s(runtime_s)
+        first, judged = self._bursts.get(request, (facts.submit, 0))
+        if not 0 <= facts.submit - first <= BURST_S:
+            first, judged = facts.submit, 0
+        self._bursts[request] = first, judged + 1
+        self.levels.ended(ends, min(truth, most), 1 / (judged + 1))
+        self.success.ended(facts.owner, points, truth)
 
     def _forecast(self, seen: _Seen, ends: Floats, inner: Floats) -> Forecast:
         low, p10, p90, high = np.exp(ends)
@@ -211,7 +232,16 @@ def sorted_five(values: Floats) -> tuple[float, float, float, float, float]:
 
 
 def _told(values: Floats) -> tuple[float, ...]:
-    return tuple(min(max(float(value), 1.0), float(MOST_S)) for value in values)
+    # The logarithm of whole seconds and back gives a little less or more than them.
+    return tuple(round(min(max(float(value), 1.0), float(MOST_S)), 6) for value in values)
+
+
+def _seconds(values: object) -> list[int]:
+    if not isinstance(values, list) or len(values) > REACHED:
+        raise ValueError(f"overruns_s must be a list of at most {REACHED} numbers")
+    if any(type(value) is not int or value < 0 for value in values):
+        raise ValueError("overruns_s and longest_s must be whole seconds")
+    return values
 
 
 def _flat(job: EndedJob) -> list[object]:
@@ -220,8 +250,6 @@ def _flat(job: EndedJob) -> list[object]:
 
 def _unflat(row: object) -> EndedJob:
     texts, numbers = (0, 1, 2, 3, 9), (4, 5, 6, 7, 8, 10, 11, 12)
-    if isinstance(row, list) and len(row) == 12:
-        row = [*row[:9], "", *row[9:]]  # of before commands were looked at
     if (
         not isinstance(row, list)
         or len(row) != 13

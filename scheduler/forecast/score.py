@@ -1,17 +1,90 @@
-"""How good forecasts are on jobs that were not seen: played in time, never shuffled.
+"""The plain forecasts that the model is measured against.
 
-At the submission of a scored job a method has been told the jobs that had ended by then, and what runs; nothing later.
+Each is told what ends, as the model is, and gives one run time.
 """
 
 import copy
-from collections.abc import Callable, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean
+from statistics import fmean, median
+from typing import Protocol
 
-from scheduler.forecast.baselines import Baseline, LastTwo, Limit, Median
-from scheduler.forecast.facts import EndedJob, Forecast
+from scheduler.forecast.facts import EndedJob, Forecast, JobFacts
 from scheduler.forecast.model import Model
 from scheduler.forecast.training import Replay
+
+UNKNOWN_S = 3600.0
+"""What is said when nothing has ended yet and there is no limit."""
+LAST = 20
+
+
+class Baseline(Protocol):
+    def ended(self, job: EndedJob) -> None:
+        """A job has ended; ends are told in their order."""
+
+    def point(self, facts: JobFacts) -> float:
+        """Seconds."""
+
+
+class Limit:
+    """Every job runs as long as it may."""
+
+    def ended(self, job: EndedJob) -> None:
+        """Nothing is learned."""
+
+    def point(self, facts: JobFacts) -> float:
+        return float(facts.limit_s or UNKNOWN_S)
+
+
+class LastTwo:
+    """The mean of the last two jobs of the user that have ended, at most the limit; the limit where there is none."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, deque[int]] = defaultdict(lambda: deque(maxlen=2))
+
+    def ended(self, job: EndedJob) -> None:
+        self._last[job.facts.user].append(job.runtime_s)
+
+    def point(self, facts: JobFacts) -> float:
+        last = self._last.get(facts.user)
+        return _cut(fmean(last), facts) if last else Limit().point(facts)
+
+
+class Median:
+    """The median of the last twenty alike.
+
+    Alike: of one user, name and request; of one user and request; of the user; of the group; all.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[Hashable, deque[int]] = defaultdict(lambda: deque(maxlen=LAST))
+
+    @staticmethod
+    def _keys(facts: JobFacts) -> tuple[Hashable, ...]:
+        request = facts.limit_s, facts.size
+        return (facts.owner, facts.name, request), (facts.owner, request), facts.owner, facts.group, None
+
+    def ended(self, job: EndedJob) -> None:
+        for key in self._keys(job.facts):
+            self._last[key].append(job.runtime_s)
+
+    def point(self, facts: JobFacts) -> float:
+        for key in self._keys(facts):
+            last = self._last.get(key)
+            if last:
+                return _cut(median(last), facts)
+        return Limit().point(facts)
+
+
+def _cut(seconds: float, facts: JobFacts) -> float:
+    return min(seconds, float(facts.limit_s)) if facts.limit_s else seconds
+
+
+# --- How good forecasts are on jobs that were not seen: played in time, never shuffled.
+#
+# At the submission of a scored job a method has been told the jobs that had ended by then, and what runs.
+
 
 Clock = Callable[[], float]
 
@@ -24,14 +97,11 @@ def figure(forecast_s: float, true_s: float) -> float:
 
 @dataclass(slots=True)
 class Points:
-    """The results of one method."""
-
     forecasts_s: list[float] = field(default_factory=list)
     figures: list[float] = field(default_factory=list)
     under: int = 0
 
     def add(self, forecast_s: float, true_s: float) -> None:
-        """One scored job."""
         self.forecasts_s.append(forecast_s)
         self.figures.append(figure(forecast_s, true_s))
         self.under += max(forecast_s, 1.0) < max(true_s, 1.0)
@@ -55,7 +125,6 @@ class Intervals:
     width_s: float = 0.0
 
     def add(self, forecast: Forecast, true_s: float) -> None:
-        """One scored job."""
         self.inside += forecast.low <= max(true_s, 1.0) <= forecast.high
         self.width_s += forecast.high - forecast.low
 

@@ -116,7 +116,6 @@ class StartCalibration:
 
     @staticmethod
     def _held(known: _Class, told: StartForecast, waited_s: float) -> None:
-        """Move the ends by whether they held."""
         early = told.low is not None and waited_s < told.low
         late = told.high is not None and waited_s > told.high
         known.low_out = min(FURTHEST, max(NEAREST, known.low_out + STEP * (early - MISSES)))

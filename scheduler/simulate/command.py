@@ -12,8 +12,7 @@ from scheduler.simulate.measures import Result, SimulatedFigures, measure
 from scheduler.simulate.policy import Policy
 from scheduler.simulate.replay import replay
 from scheduler.simulate.room import MOST
-from scheduler.simulate.trace import read_trace
-from scheduler.simulate.workload import RESOURCES, LeftOut, Machines, Workload, fit
+from scheduler.simulate.trace import RESOURCES, LeftOut, Machines, Workload, fit, read_trace
 
 # --- Figures as a table for people and as JSON for scripts ---
 

@@ -12,10 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
-from scheduler.simulate.machine import Machine
-from scheduler.simulate.queue import Entry, WaitingTasks
+from scheduler.simulate.machine import Entry, Machine, SimulatedTask, WaitingTasks
 from scheduler.simulate.room import FreeRoom
-from scheduler.simulate.tasks import SimulatedTask
 
 _Candidate = tuple[tuple[int, ...], int, list[Entry]]
 """Whose turn it is, where in which list."""

@@ -7,9 +7,9 @@ from math import ceil
 from scheduler.model.policy import Mode
 from scheduler.model.resources import Amounts
 from scheduler.priority.levels import level_word
+from scheduler.simulate.machine import SimulatedTask
 from scheduler.simulate.policy import Policy
 from scheduler.simulate.replay import SimulationOutcome
-from scheduler.simulate.tasks import SimulatedTask
 
 BOUND_S = 10
 """A run shorter than this counts as this long in slowdowns."""

@@ -16,13 +16,10 @@ from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.preemption.planner import plan
 from scheduler.preemption.ranking import Ranking
 from scheduler.simulate.easy import EasyReservation, Starter
-from scheduler.simulate.machine import Machine
+from scheduler.simulate.machine import Machine, Pair, SimulatedTask, TaskPieces, WaitingTasks, pieces_of
 from scheduler.simulate.policy import Backfill, Policy, QueueOrder, Runtimes, Scheduler
-from scheduler.simulate.queue import WaitingTasks
 from scheduler.simulate.room import FreeRoom, indexes
-from scheduler.simulate.tasks import Pair, SimulatedTask, TaskPieces, pieces_of
-from scheduler.simulate.trace import fault
-from scheduler.simulate.workload import Machines, Work, Workload
+from scheduler.simulate.trace import Machines, Work, Workload, fault
 
 # --- Asking the real planner to make room, when that can matter, and doing what it says ---
 # Of the waiting jobs it is shown those that would fit if all jobs that they may stop were gone, of each kind at most
@@ -49,12 +46,10 @@ class Planning:
         self.plans = 0
 
     def changed(self, now: int) -> None:
-        """Jobs came or ended: ask at the next cycle."""
         if self.due is None or self.due > now:
             self.due = -(-now // self._policy.cycle_s) * self._policy.cycle_s
 
     def run(self, now: int) -> bool:
-        """Ask, and do what is decided; whether anything was."""
         self.due = None
         waiting = list(self._who_could_get_room())
         if not waiting:
@@ -114,7 +109,6 @@ class Planning:
     def _do(
         self, decision: Decision, shown: dict[str, SimulatedTask], running: dict[str, SimulatedTask], now: int
     ) -> Decision:
-        """Carry out a decision that makes room."""
         for victim in decision.victims:
             self._give_way(running[victim.job], victim, now)
         task = shown[decision.job]
@@ -175,8 +169,6 @@ def _with_rests(policy: Policy) -> PartitionRules:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """How nodes are called."""
-
     names: tuple[str, ...]
     index: dict[str, int]
 
@@ -198,7 +190,6 @@ class _Showing:
         return sum(1 << self._names.index[name] for name in names)
 
     def user(self, task: SimulatedTask) -> str:
-        """Whose job it is."""
         return task.work.row.user or "unknown"
 
     def snapshot(
@@ -319,8 +310,6 @@ def replay(workload: Workload, policy: Policy, watch: Watch | None = None) -> Si
 
 
 class _Replay:
-    """One simulation."""
-
     def __init__(self, workload: Workload, policy: Policy) -> None:
         self._workload = workload
         self._policy = policy
@@ -342,7 +331,6 @@ class _Replay:
             )
 
     def run(self, watch: Watch | None) -> SimulationOutcome:
-        """From the first moment to the last."""
         coming = deque(self._tasks)
         while (now := self._next_moment(coming)) is not None:
             self._moment(now, coming)
@@ -396,12 +384,10 @@ class _Estimates:
         self._ended: dict[str, deque[int]] = defaultdict(lambda: deque(maxlen=2))
 
     def ended(self, task: SimulatedTask) -> None:
-        """Remember how long a job ran."""
         if task.work.row.user:
             self._ended[task.work.row.user].append(task.work.runtime)
 
     def set(self, task: SimulatedTask) -> None:
-        """Expect something of a job that arrives."""
         task.estimate = self._of(task.work)
         shortest = self._policy.backfill is Backfill.SHORTEST
         task.turn = (task.estimate, *task.key) if shortest else task.key

@@ -49,7 +49,6 @@ class FreeRoom:
         return cls(packing.guard, {packing.total: (1 << nodes) - 1})
 
     def copy(self) -> "FreeRoom":
-        """An independent copy."""
         return FreeRoom(self._guard, self.masks)
 
     def shift(self, nodes: int, by: int) -> None:

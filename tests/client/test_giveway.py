@@ -19,8 +19,7 @@ import pytest
 from console.accounts.models import ApiToken
 from console.cluster.models import Job
 from console.core import clock
-from console.starts.answering import open_questions
-from console.starts.expecting import Expecting
+from console.starts.expecting import Expecting, open_questions
 from console.starts.models import StartQuestion
 from console.steering.models import Checkpoint, Plan, PlannedAction
 from giveway_client.command import parser

@@ -1,7 +1,6 @@
 """The command as one more likeness: what it tells, what nobody gains by it, and that nothing else depends on it."""
 
 import dataclasses
-import json
 import random
 
 import pytest
@@ -59,18 +58,6 @@ def test_where_no_command_is_told_nothing_is_computed_or_learned_of_it() -> None
     assert atoms_of(model.history, [model.history.look(facts)]).commands is None
     unknown = dataclasses.replace(facts, command="new.sh")
     assert model.forecast(unknown) == model.forecast(facts)
-
-
-def test_a_model_of_before_commands_were_looked_at_is_read_and_says_the_same() -> None:
-    made = jobs(300)
-    model = Model.fit(made)
-    document = json.loads(model.to_json())
-    for network in document["networks"]:
-        network.pop()
-    for row in document["ended"]:
-        assert row.pop(9) == ""
-    older = Model.from_json(json.dumps(document))
-    assert older.forecast(made[-1].facts) == model.forecast(made[-1].facts)
 
 
 def test_who_takes_the_command_of_another_changes_nothing_for_them(past: list[EndedJob]) -> None:

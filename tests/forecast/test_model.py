@@ -5,6 +5,7 @@ import dataclasses
 import itertools
 import json
 import random
+from collections.abc import Callable
 from statistics import fmean
 
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from scheduler.forecast.facts import INNER, MOST_S, EndedJob, Forecast, JobFacts
 from scheduler.forecast.history import RunHistory
-from scheduler.forecast.model import OLD_SCHEMAS, Model
+from scheduler.forecast.model import BURST_S, Model
 from scheduler.forecast.score import Verdict, beats, figure, score, trained
 from tests.forecast.made import jobs
 
@@ -159,6 +160,84 @@ class CountedMoment(int):
         return int(self) < int(other)
 
 
+def ended_all(
+    model: Model, count: int, limit: int | None, runtime: Callable[[int], int], *, gap: int = 1000
+) -> None:
+    """Jobs of one user, one after the other."""
+    for number in range(count):
+        facts = JobFacts("ann", limit_s=limit, nodes=1, submit=number * gap)
+        model.submitted(str(number), facts)
+        model.ended(EndedJob(str(number), facts, runtime(number), number * gap + runtime(number)))
+
+
+class TestEndsOfIntervals:
+    """As slurmctld records them, jobs that their limits end have run some seconds longer."""
+
+    ASKED = JobFacts("ann", limit_s=3600, nodes=1, submit=10**7)
+
+    def test_the_usual_overrun_is_learned(self) -> None:
+        model = Model()
+        ended_all(model, 100, 3600, lambda number: 3600 + (number * 7) % 31)
+        said = model.forecast(self.ASKED)
+        assert 3625 <= said.high <= 3640, "three in four of 0 to 30 s, and a quarter more"
+        assert said.p50 <= 3600 < said.p90 == said.high
+
+    def test_another_limit_is_overrun_by_as_much(self) -> None:
+        model = Model()
+        ended_all(model, 100, 3600, lambda _: 3630)
+        assert model.history.most_s(7200) == 7200 + 37
+
+    def test_a_few_that_overran_by_hours_are_not_usual(self) -> None:
+        model = Model()
+        ended_all(model, 100, 3600, lambda number: 3600 + (20_000 if number % 25 == 0 else 8))
+        assert model.history.most_s(3600) == 3610
+
+    def test_what_overran_is_no_miss_that_drives_the_calibration(self) -> None:
+        model = Model()
+        ended_all(model, 300, 3600, lambda _: 3612)
+        assert model.levels.values[3] < 0.96, "it was driven to its stop by 300 misses"
+
+    def test_what_is_left_past_the_limit_is_the_rest_of_the_overrun(self) -> None:
+        model = Model()
+        ended_all(model, 100, 3600, lambda _: 3640)
+        assert model.remaining(self.ASKED, 3500).high == 150
+        assert model.remaining(self.ASKED, 3620).high == 30
+        assert model.remaining(self.ASKED, 5000).high > 30, "it has outlived everything known"
+
+    @pytest.mark.parametrize("hours", [1, 2, 4, 24, 48])
+    def test_a_limit_is_not_told_as_less_by_its_logarithm(self, hours: int) -> None:
+        model = Model()
+        ended_all(model, 60, hours * 3600, lambda _: hours * 3600)
+        said = model.forecast(dataclasses.replace(self.ASKED, limit_s=hours * 3600))
+        assert said.low <= hours * 3600 <= said.high == hours * 3600
+
+    def test_without_a_limit_nothing_is_said_beyond_twice_what_was_ever_seen(self) -> None:
+        model = Model()
+        ended_all(model, 40, None, lambda number: 500 + number)
+        said = model.forecast(JobFacts("ann", nodes=1, submit=10**7))
+        assert said.high <= 2 * 539
+        assert model.forecast(JobFacts("zoe", nodes=4, submit=10**7)).high <= 2 * 539
+        assert Model().forecast(JobFacts()).high <= 6 * 86_400
+        again = Model.from_json(model.to_json())
+        assert again.history.longest_s == 539
+
+    def test_a_burst_counts_as_few(self) -> None:
+        def level(gap: int) -> float:
+            model = Model()
+            ended_all(model, 40, 86_400, lambda _: 100, gap=10 * BURST_S)
+            before = float(model.levels.values[3])
+            facts = [JobFacts("ann", limit_s=86_400, nodes=1, submit=10**6 + gap * n) for n in range(200)]
+            for number, each in enumerate(facts):
+                model.submitted(f"b{number}", each)
+            for number, each in enumerate(facts):
+                model.ended(EndedJob(f"b{number}", each, 80_000, each.submit + 80_000))
+            return float(model.levels.values[3]) - before
+
+        together, apart = level(0), level(2 * BURST_S)
+        assert 0 < together < 0.02
+        assert apart > 0.03, "each is an error of its own"
+
+
 class TestRunningJobs:
     @pytest.mark.parametrize("order", ["as they came", "mixed"])
     def test_a_look_costs_the_same_however_many_of_the_owner_run(self, order: str) -> None:
@@ -282,19 +361,6 @@ class TestKept:
             assert again.forecast(facts) == model.forecast(facts)
         assert again.to_json() == model.to_json()
 
-    @pytest.mark.parametrize("schema", sorted(OLD_SCHEMAS))
-    def test_an_older_model_is_still_read_without_the_success_of_its_mixtures(
-        self, model: Model, schema: str
-    ) -> None:
-        old = json.loads(model.to_json()) | {"schema": schema, "success": [1.0] * 5, "owners": "of then"}
-        if schema.endswith("/1"):
-            old["network"] = old.pop("networks")[0]
-        read = Model.from_json(json.dumps(old))
-        assert len(read.networks.each) == (1 if schema.endswith("/1") else len(model.networks.each))
-        assert [read.success.everybody.jobs, read.success.owners] == [0, {}]
-        assert read.forecast(asked("ann", "train-1", 86400, 4)).p50 == pytest.approx(40000, rel=0.15)
-        assert Model.from_json(read.to_json()).forecast(asked("eve")) == read.forecast(asked("eve"))
-
     def test_the_version_differs_when_something_was_learned(self, model: Model, past: list[EndedJob]) -> None:
         assert Model.fit(past).version == model.version
         assert Model.fit(past[:-50]).version != model.version
@@ -302,7 +368,9 @@ class TestKept:
     @pytest.mark.parametrize(
         "change",
         [
-            {"schema": "other"}, {"networks": []}, {"networks": [[[1], [2], [3], [4]]]}, {"levels": [1, 2, 3]},
+            {"schema": "other"}, {"schema": "giveway.runtime-model/3"}, {"networks": []}, {"longest_s": None},
+            {"longest_s": -1}, {"overruns_s": None}, {"overruns_s": [1.5]}, {"overruns_s": [1] * 201},
+            {"networks": [[[1], [2], [3], [4]]]}, {"levels": [1, 2, 3]},
             {"levels": [0.1, 0.2, 0.3, "x"]}, {"levels": [0.1, 0.2, 0.3, float("nan")]}, {"success": None},
             {"owners": None}, {"owners": [["user", 1, [0.1] * 11]]}, {"owners": [["user", "u", [0.1]]]},
             {"ended": {}}, {"ended": [[]]}, {"ended": [["1", "u", "", "", 1, 1, 1, 1, "x", 1, 1, 1]]},

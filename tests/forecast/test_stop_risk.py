@@ -7,8 +7,7 @@ import pytest
 
 from bench.stop_hour import made
 from scheduler.forecast.starts import sure
-from scheduler.forecast.stop_hour import Beginning, StopHour
-from scheduler.forecast.stop_picture import Arrival, RiskPicture, Runner, Waiter
+from scheduler.forecast.stop_hour import Arrival, HourStart, RiskPicture, Runner, StopHour, Waiter
 from scheduler.forecast.stop_risk import PRIOR, PastHours, StopCalibration, stop_chances
 
 LOW, MIDDLE, HIGH = 0, 1, 2
@@ -32,7 +31,7 @@ def stopped(*running: Runner, coming: tuple[Arrival, ...] = (), **keys: object) 
     now = RiskPicture(running, **{"free": 0, "waiting": (), "outranks": OUTRANKS, **keys})  # type: ignore[arg-type]
     lefts, lasts = ([int(job.p50) for job in jobs] for jobs in (
         [job.left for job in now.running], [job.lasts for job in now.waiting]))  # fmt: skip
-    return sorted(StopHour(Beginning(now), lefts, lasts, coming).stopped())
+    return sorted(StopHour(HourStart(now), lefts, lasts, coming).stopped())
 
 
 def test_who_finds_room_stops_nobody() -> None:
@@ -162,6 +161,6 @@ def test_who_is_stopped_in_made_hours_is_who_was_when_it_was_written_down(
     chance = random.Random(seed)
     lefts = [chance.randrange(1, 9000) for _ in picture.running]
     lasts = [chance.randrange(1, 9000) for _ in picture.waiting]
-    found = sorted(StopHour(Beginning(picture), lefts, lasts, past.hours[seed]).stopped())
+    found = sorted(StopHour(HourStart(picture), lefts, lasts, past.hours[seed]).stopped())
     assert len(found) == count
     assert hashlib.sha256(str(found).encode()).hexdigest()[:12] == digest

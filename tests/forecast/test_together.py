@@ -6,10 +6,19 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from scheduler.forecast.draws import drawn
+from scheduler.forecast.draws import (
+    BEFORE_OWN,
+    MOST,
+    USUAL,
+    Bond,
+    PlacedRun,
+    Strata,
+    Together,
+    drawn,
+    place_of,
+)
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.starts import Queue, RunningShare, WaitingRequest, forecast_starts
-from scheduler.forecast.together import BEFORE_OWN, MOST, USUAL, Bond, PlacedRun, Strata, Together, place_of
 
 WIDE = Forecast(400, 1000, 3000, 200, 6000)
 KNOWN = Forecast(400, 1000, 3000, 200, 6000, (600, 700, 850, 1000, 1300, 1700, 2200))

@@ -8,9 +8,8 @@ from django.core.management import CommandError, call_command
 
 from console.cluster.models import Cluster
 from console.forecasts import recording
-from console.forecasts.housekeeping import forget_old_history
 from console.forecasts.models import AccountingRead, KeptRun
-from console.forecasts.recording import AGAIN, PORTION_S, keep_accounted, keep_seen
+from console.forecasts.recording import AGAIN, PORTION_S, forget_old_history, keep_accounted, keep_seen
 from scheduler.model.finished import FinishedRun, FinishedRuns
 from tests.steering.conftest import START, Sim
 

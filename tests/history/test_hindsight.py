@@ -9,7 +9,7 @@ from django.utils import translation
 from console.core import clock
 from console.forecasts.models import KeptRun
 from console.history import studies, studying
-from console.history.hindsight import facts, running
+from console.history.hindsight import figures, running
 from console.history.hindsight.asking import ask_hindsight, days_known, kept_for, spans_for
 from console.history.hindsight.running import (
     EMPTY,
@@ -158,7 +158,7 @@ def test_what_ran_at_the_beginning_holds_room_and_does_not_count(past: Sim) -> N
 def test_the_newest_jobs_are_simulated_when_there_are_too_many(
     past: Sim, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(facts, "MOST_JOBS", 8)
+    monkeypatch.setattr(figures, "MOST_JOBS", 8)
     doc = simulated(past)
     assert doc["cut"]
     assert doc["all"]["jobs"] < 8

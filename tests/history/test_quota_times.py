@@ -8,10 +8,9 @@ from django.db.models import Max
 from pytest_django import DjangoAssertNumQueries
 
 from console.core import clock
-from console.history.housekeeping import forget_old_record
+from console.history.minutes import FULLEST, QuotaTimes, quota_rows, read_quota_times
 from console.history.models import QuotaMinute
-from console.history.quota_minutes import FULLEST, quota_rows
-from console.history.quota_times import QuotaTimes, read_quota_times
+from console.history.recording import forget_old_record
 from console.partitions.selectors import policy_of
 from tests import factories
 from tests.steering.conftest import Sim

@@ -9,9 +9,8 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from console.core import clock
-from console.history.housekeeping import forget_old_record
 from console.history.models import LatestObservation, PartitionMinute, RecordedObservation
-from console.history.recording import packed, record_look, unpacked
+from console.history.recording import forget_old_record, packed, record_look, unpacked
 from console.steering.cycle import run_cycle
 from console.steering.signals import observed
 from scheduler.model.jobs import JobState

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from django.utils import timezone
 
-from console.history.spans import DAY, SPANS
+from console.history.timeline import DAY, SPANS
 
 
 @pytest.mark.parametrize(

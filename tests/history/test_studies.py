@@ -13,10 +13,9 @@ from console.audit.models import AuditEntry
 from console.core import apart
 from console.history import past, studies, studying, tasks
 from console.history.answering import decode_past, encode_past
-from console.history.housekeeping import forget_old_record
 from console.history.models import RecordedObservation, Study
 from console.history.past import over_days
-from console.history.recording import unpacked
+from console.history.recording import forget_old_record, unpacked
 from console.history.studies import change_of
 from console.history.studying import LOST, MOST_TRIES, SILENT, due, work_all_off, work_off
 from tests.history.test_pages import ASKED, LEVELS, browser, people, typed_policy, typed_project

@@ -5,8 +5,8 @@ from typing import Any
 
 from console.cluster.models import Cluster
 from console.core import clock
+from console.insights.answers import counted
 from console.insights.models import PartitionDay, RoomOfDay, StopsOfDay
-from console.insights.waits import counted
 from tests.steering.conftest import sim
 from tests.ui.conftest import ada, house, house_of_the_module, signed_in
 

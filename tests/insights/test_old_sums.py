@@ -6,9 +6,9 @@ import pytest
 
 from console.core import clock
 from console.history.models import PartitionMinute
+from console.insights.answers import step_of
 from console.insights.models import PartitionDay
 from console.insights.summing import KEPT, forget_old_sums, sum_up
-from console.insights.waits import step_of
 from tests.steering.conftest import Sim
 
 pytestmark = pytest.mark.django_db

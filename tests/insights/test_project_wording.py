@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from console.insights.answers import Insights, ProjectBalance
-from console.insights.project_wording import projects
+from console.insights.wording import projects
 
 HOUR = 3600.0
 

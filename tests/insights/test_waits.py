@@ -5,7 +5,7 @@ from statistics import median
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.insights.waits import RATIO, counted, merged, quantile
+from console.insights.answers import RATIO, counted, merged, quantile
 
 WAITS = st.lists(st.floats(0, 60 * 86_400), min_size=1, max_size=200)
 

@@ -11,10 +11,9 @@ from django.test.utils import CaptureQueriesContext
 from console.cluster.models import Cluster, Job, JobPhase, Node
 from console.core import clock
 from console.forecasts.models import JobForecast
-from console.starts.answering import ask
-from console.starts.expecting import MOST_REST_S, RENEW_S, Expecting
+from console.starts.expecting import MOST_REST_S, RENEW_S, Expecting, ask
 from console.starts.models import ExpectedStart, StartQuestion
-from console.starts.play import read_play
+from console.starts.queue_replay import read_queue_replay
 from console.starts.selectors import expected_starts
 from console.steering.models import KeptPlace
 from scheduler.forecast.starts import forecast_starts
@@ -100,7 +99,7 @@ def test_what_lies_between_the_ends_that_are_told_is_played(sim: Sim) -> None:
 
 def play_of(sim: Sim, job: str) -> tuple[float, ...]:
     """All draws of a job's start."""
-    play = read_play(sim.cluster)
+    play = read_queue_replay(sim.cluster)
     said = forecast_starts(play.queue)
     return next(each.draws for each in said if each.id == job)
 
@@ -267,7 +266,7 @@ def test_where_nobody_waits_nobody_else_is_looked_at(sim: Sim, django_assert_max
     sim.running("ann", 4)
     sim.cycle()
     with django_assert_max_num_queries(3), CaptureQueriesContext(connection) as asked:
-        assert read_play(sim.cluster).queue.running == []
+        assert read_queue_replay(sim.cluster).queue.running == []
     assert not any("forecasts_" in query["sql"] for query in asked)
 
 

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from console.core import clock
-from console.starts.housekeeping import forget_old_starts
+from console.starts.expecting import forget_old_starts
 from console.starts.models import ExpectedStart
 from console.starts.quality import StartQuality, start_quality
 from tests import factories

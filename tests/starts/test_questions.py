@@ -6,9 +6,7 @@ import pytest
 
 from console.accounts.models import User
 from console.core import clock
-from console.starts.answering import MOST_OPEN, TooManyQuestionsError, ask
-from console.starts.expecting import Expecting
-from console.starts.housekeeping import forget_old_starts
+from console.starts.expecting import MOST_OPEN, Expecting, TooManyQuestionsError, ask, forget_old_starts
 from console.starts.models import ExpectedStart, StartQuestion
 from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.model.jobs import Request

@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Any
 
-import numpy as np
 import pytest
 
 from console.cluster.models import Job
@@ -13,7 +12,6 @@ from console.starts.models import StopChance, StopTally
 from console.starts.risk import CPUS, GPUS, LASTS, MOST_REST_S, NODES, RENEW_S, SUBMITTED, EndedJobs, Risks
 from console.starts.selectors import read_seen_jobs
 from console.steering.models import Victim
-from scheduler.forecast.stop_learned import LEARNED, StopLearner
 from scheduler.forecast.stop_risk import StopCalibration, stop_chances
 from tests import factories
 from tests.starts.conftest import Clocks
@@ -95,10 +93,7 @@ def test_what_came_of_it_is_counted_and_corrects_the_next(sim: Sim, clocks: Cloc
     assert tally.base_squares == pytest.approx(int(stopped))
     corrected = StopCalibration(tally.bins).corrected(first.drawn)
     assert (corrected > first.drawn, corrected < first.drawn) == (stopped, not stopped)
-    learner = StopLearner(tally.learned)
-    learned = learner.learned(np.array([first.asked_figures]))[0]
-    assert (learned > first.asked_experts[LEARNED]) == stopped
-    assert learner.jobs == 1
+    assert again.chance == pytest.approx(StopCalibration(tally.bins).corrected(again.drawn))
     assert again.asked_at == now()
 
 

@@ -17,10 +17,10 @@ PAGE = (
     .partition("\n## ")[0]
 )
 ASKED = {
-    "console/history/hindsight/facts.py",
+    "console/history/hindsight/figures.py",
     "console/reports/mine.py",
     "console/reports/project_levels.py",
-    "console/starts/trials.py",
+    "console/starts/alternative_requests.py",
 }
 """They ask where a job would stand that there is none of, or none any more."""
 

@@ -11,9 +11,9 @@ from console.accounts.services import set_language
 from console.cluster.models import Job
 from console.core import clock
 from console.overview.starting import between_words, calm, starts_words
-from console.starts.answering import MOST_OPEN
+from console.starts.expecting import MOST_OPEN
 from console.starts.models import StartQuestion
-from console.starts.play import MOST_WAITING
+from console.starts.queue_replay import MOST_WAITING
 from tests import factories
 from tests.markup import flat
 from tests.ui.conftest import House

@@ -15,8 +15,7 @@ from scheduler.adapters.slurm import finished
 from scheduler.adapters.slurm.benchmarks import SlurmBenchmarks
 from scheduler.model.benchmarks import Benchmark
 from scheduler.model.resource_kinds import ACCELERATORS, accelerator_of, main_resource
-from scheduler.simulate.trace import TraceRow
-from scheduler.simulate.workload import Machines, fit
+from scheduler.simulate.trace import Machines, TraceRow, fit
 from tests import factories
 from tests.adapters.slurm.test_finished import LINE, MARK, SINCE, UNTIL, told
 from tests.markup import flat

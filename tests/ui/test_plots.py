@@ -11,8 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from console.core import clock
 from console.history.models import PartitionMinute
-from console.history.spans import SPANS
-from console.history.timeline import TimelineStep, read_days, read_timeline
+from console.history.timeline import SPANS, TimelineStep, read_days, read_timeline
 from console.overview.plots import HEIGHT, LEFT, PLAIN, WIDTH, Plot, Scale, plot
 from tests import factories
 from tests.markup import flat

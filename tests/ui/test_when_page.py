@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from console.starts.answering import MOST_OPEN
+from console.starts.expecting import MOST_OPEN
 from console.starts.models import StartQuestion
 from tests.markup import flat
 from tests.ui.conftest import House, SignedIn, part

@@ -16,15 +16,19 @@ from django.utils.translation import gettext_noop
 from console.cluster.models import Cluster
 from console.cluster.selectors import seen_nodes
 from console.core import clock
-from console.history.hindsight.facts import (
+from console.history.hindsight.figures import (
+    SCHEMA,
+    BothWays,
     ReplayedJobs,
+    RunFiguresOfAll,
+    groups,
+    measured,
     not_followed,
     past_jobs,
     standings,
     with_policy,
     without_giveway,
 )
-from console.history.hindsight.figures import SCHEMA, BothWays, RunFiguresOfAll, groups, measured
 from console.history.models import PartitionMinute
 from console.history.what_if import NotNowError
 from console.projects.selectors import core_projects
@@ -32,8 +36,7 @@ from scheduler.model.policy import PartitionPolicy
 from scheduler.model.resource_kinds import accelerator_of
 from scheduler.simulate.policy import Policy, evenly
 from scheduler.simulate.replay import SimulationOutcome, replay
-from scheduler.simulate.trace import TraceRow
-from scheduler.simulate.workload import LeftOut, Machines, Workload, fit
+from scheduler.simulate.trace import LeftOut, Machines, TraceRow, Workload, fit
 
 # --- The nodes on which the past is simulated: equal ones, as many as were usually up ---
 
@@ -152,7 +155,6 @@ def hindsight(
 
 
 def _facts(cluster: Cluster, partition: str, since: int, until: int) -> tuple[ReplayedJobs, PartitionNodes]:
-    """What there is to simulate, and on what."""
     past = past_jobs(cluster, partition, since, until)
     if not past.counted:
         raise NotNowError(EMPTY)
@@ -176,7 +178,6 @@ class _Progress:
         return time.monotonic() >= self._until
 
     def watch(self, arrived: int) -> None:
-        """So many jobs of the present simulation have arrived."""
         now = time.monotonic()
         if now - self._told < TELL_S:
             return
@@ -186,7 +187,6 @@ class _Progress:
             raise _OverTimeError
 
     def next(self) -> None:
-        """A simulation is done."""
         self._done += 1
 
 

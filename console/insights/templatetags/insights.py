@@ -4,7 +4,7 @@ from django import template
 
 from console.insights.answers import CauseOfLoss, ProjectBalance, ProjectUnevenness
 from console.insights.models import StopCause
-from console.insights.project_wording import project_words
+from console.insights.wording import project_words
 from console.steering.selectors import Work, work_short
 
 register = template.Library()

@@ -17,8 +17,8 @@ from console.core import clock
 from console.forecasts.learning import ended_job
 from console.forecasts.models import LONGEST_NAME, FinishedSource, JobForecast, KeptRun
 from console.forecasts.requests import facts_of, size_of
+from console.history.minutes import uses_of_levels
 from console.history.models import QuotaMinute, RecordedObservation
-from console.history.quota_minutes import uses_of_levels
 from console.insights.summing import sum_up
 from console.insights.unevenness import sum_unevenness
 from console.launch.demo import SET_UP_BEFORE, is_first_start

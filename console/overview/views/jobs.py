@@ -26,7 +26,7 @@ from console.overview.workers import missing_for, workers_plot
 from console.partitions.selectors import task_types_in
 from console.power.selectors import set_of
 from console.projects.selectors import elastic_patterns
-from console.starts.play import MOST_WAITING
+from console.starts.queue_replay import MOST_WAITING
 from console.starts.selectors import expected_starts, forecast_and_risk
 from console.steering.explanations import explain, read, rows_of, tasks_of
 

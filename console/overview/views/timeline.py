@@ -12,8 +12,7 @@ from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
 from console.core.lazy import lazy
 from console.core.saying import duration, percent
-from console.history.spans import picks
-from console.history.timeline import UNCONFIGURED, Timeline, TimelineStep, read_timeline, timeline_key
+from console.history.timeline import UNCONFIGURED, Timeline, TimelineStep, picks, read_timeline, timeline_key
 from console.overview.nodemap import share
 from console.overview.plots import PLAIN, Plot, Scale, css_of, plot
 from console.partitions.models import Partition

@@ -18,7 +18,7 @@ from console.core.htmx import render_page
 from console.core.saying import amounts
 from console.partitions.selectors import visible_partitions
 from console.reports.when_form import WhenForm
-from console.starts.answering import MOST_OPEN, TooManyQuestionsError, ask
+from console.starts.expecting import MOST_OPEN, TooManyQuestionsError, ask
 from console.starts.models import ExpectedStart, StartQuestion
 from scheduler.model.resource_kinds import accelerator_of
 

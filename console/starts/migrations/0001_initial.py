@@ -127,8 +127,6 @@ class Migration(migrations.Migration):
                 ("asked_at", models.BigIntegerField()),
                 ("asked_drawn", models.FloatField()),
                 ("asked_chance", models.FloatField()),
-                ("asked_experts", models.JSONField(default=list)),
-                ("asked_figures", models.JSONField(default=list)),
                 (
                     "cluster",
                     models.ForeignKey(
@@ -162,7 +160,6 @@ class Migration(migrations.Migration):
                 ("squares", models.FloatField(default=0.0)),
                 ("base_squares", models.FloatField(default=0.0)),
                 ("bins", models.JSONField(default=list)),
-                ("learned", models.JSONField(default=dict)),
                 (
                     "cluster",
                     models.ForeignKey(

@@ -6,7 +6,7 @@ Slow, and written apart from `scheduler.simulate`: an oracle for it. Nodes have 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from scheduler.simulate.workload import Work, Workload
+from scheduler.simulate.trace import Work, Workload
 
 Nodes = list[dict[str, int]]
 

@@ -12,8 +12,7 @@ import pytest
 
 from scheduler.__main__ import main
 from scheduler.simulate.command import answer
-from scheduler.simulate.policy import Scheduler
-from scheduler.simulate.policy_file import read_policy
+from scheduler.simulate.policy import Scheduler, read_policy
 from scheduler.simulate.trace import read_trace
 from tests.scheduler.simulate.workloads import on, policy, row
 from tests.scheduler.test_command import one_line, run

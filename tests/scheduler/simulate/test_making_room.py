@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scheduler.model.policy import Mode
 from scheduler.model.snapshot import PartitionRules
 from scheduler.simulate.easy import Starter
+from scheduler.simulate.machine import SimulatedTask
 from scheduler.simulate.measures import measure
 from scheduler.simulate.policy import (
     ElasticRule,
@@ -24,7 +25,6 @@ from scheduler.simulate.policy import (
 )
 from scheduler.simulate.replay import SimulationOutcome, replay
 from scheduler.simulate.room import indexes
-from scheduler.simulate.tasks import SimulatedTask
 from scheduler.simulate.trace import TraceRow
 from tests.scheduler.simulate.workloads import BY_GROUP, by_id, on, policy, row, rows, run, starts
 

@@ -9,8 +9,16 @@ import pytest
 
 from scheduler.contracts.errors import InputError
 from scheduler.simulate.command import read_per_node, read_workload
-from scheduler.simulate.policy import ByHash, ByPattern, MatchedText, Pattern, Requeue, Scheduler, Share
-from scheduler.simulate.policy_file import read_policy
+from scheduler.simulate.policy import (
+    ByHash,
+    ByPattern,
+    MatchedText,
+    Pattern,
+    Requeue,
+    Scheduler,
+    Share,
+    read_policy,
+)
 from scheduler.simulate.trace import read_trace
 from tests.scheduler.simulate.workloads import row
 

@@ -10,8 +10,7 @@ from scheduler.simulate.easy import Starter
 from scheduler.simulate.measures import measure
 from scheduler.simulate.policy import Backfill, Runtimes, Scheduler
 from scheduler.simulate.replay import replay
-from scheduler.simulate.trace import TraceRow
-from scheduler.simulate.workload import Work
+from scheduler.simulate.trace import TraceRow, Work
 from tests.scheduler.simulate.naive import Naive
 from tests.scheduler.simulate.workloads import by_id, on, policy, row, rows, run, starts
 

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 
 from scheduler.model.policy import Mode
 from scheduler.model.snapshot import PartitionRules
+from scheduler.simulate.machine import SimulatedTask
 from scheduler.simulate.policy import ByPattern, MatchedText, Pattern, Policy, QueueOrder, Scheduler
 from scheduler.simulate.replay import SimulationOutcome, replay
-from scheduler.simulate.tasks import SimulatedTask
-from scheduler.simulate.trace import TraceRow
-from scheduler.simulate.workload import Machines, Workload, fit
+from scheduler.simulate.trace import Machines, TraceRow, Workload, fit
 
 BY_GROUP = ByPattern(MatchedText.GROUP, tuple(Pattern(f"g{level}", level) for level in range(4)))
 """A job of group g1 has level 1; other groups are unconfigured."""

@@ -7,9 +7,9 @@ import pytest
 
 from console.core import clock
 from console.forecasts.models import JobForecast
-from console.starts.alike import who_is_alike
-from console.starts.play import read_play
-from scheduler.forecast.together import USUAL, Bond
+from console.starts.correlated_jobs import read_correlated_jobs
+from console.starts.queue_replay import read_queue_replay
+from scheduler.forecast.draws import USUAL, Bond
 from tests.starts.test_expecting import now, sure_end, watched
 from tests.steering.conftest import Sim
 
@@ -40,7 +40,7 @@ def test_those_who_wait_and_run_are_played_as_what_is_over_shows(sim: Sim) -> No
     sure_end(sim, waits, 1200)
     over(sim, "ann", 200)
 
-    queue = read_play(sim.cluster).queue
+    queue = read_queue_replay(sim.cluster).queue
 
     alike = {job.id: job.alike for job in queue.waiting}
     assert [job.alike for job in queue.running] == [alike[waits]]
@@ -63,10 +63,10 @@ def test_nothing_is_learned_of_what_says_nothing(sim: Sim, changed: dict[str, An
             row.save()
     else:
         JobForecast.objects.update(**changed)
-    assert who_is_alike(sim.cluster).together.of(ANN) == Bond(ANN, USUAL)
+    assert read_correlated_jobs(sim.cluster).together.of(ANN) == Bond(ANN, USUAL)
 
 
 def test_two_queries_tell_it(sim: Sim, django_assert_num_queries: Any) -> None:
     over(sim, "ann", 20)
     with django_assert_num_queries(2):
-        assert who_is_alike(sim.cluster).together.of(ANN).strength > USUAL
+        assert read_correlated_jobs(sim.cluster).together.of(ANN).strength > USUAL

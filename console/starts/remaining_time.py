@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 from console.cluster.models import Cluster, JobPhase
 from console.core import clock
 from console.forecasts.models import JobForecast
-from console.starts.alike import AlikeJobs
+from console.starts.correlated_jobs import CorrelatedJobs
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.starts import sure
 
@@ -53,7 +53,6 @@ class SaidOfRun(NamedTuple):
 
     @property
     def whole(self) -> Forecast:
-        """How long the run takes from its start."""
         return Forecast(*self[:5], tuple(self.inner))
 
 
@@ -67,10 +66,9 @@ class RunsLeft:
     now: int
     forecasts: Mapping[str, SaidOfRun]
     leaving: frozenset[str] = frozenset()
-    alike: AlikeJobs = field(default_factory=AlikeJobs)
+    alike: CorrelatedJobs = field(default_factory=CorrelatedJobs)
 
     def of(self, job: Lasting) -> Forecast:
-        """How long a running job still runs."""
         if job.job_id in self.leaving or job.phase == JobPhase.COMPLETING:
             return sure(ENDING_S)
         said = self.forecasts.get(job.job_id)
@@ -83,7 +81,6 @@ class RunsLeft:
         return left.at_most(most)
 
     def whole(self, job: Lasting) -> Forecast:
-        """How long a waiting job will run."""
         said = self.forecasts.get(job.job_id)
         return said.whole.at_most(job.time_limit_s) if said else sure(job.time_limit_s or UNKNOWN_S)
 
@@ -100,7 +97,7 @@ class RunsLeft:
         return self.whole(job).p90 if managed else job.time_limit_s or UNLIMITED_S
 
 
-def runs_left(cluster: Cluster, leaving: frozenset[str] = frozenset()) -> RunsLeft:
+def read_remaining_times(cluster: Cluster, leaving: frozenset[str] = frozenset()) -> RunsLeft:
     """Of a cluster's jobs, now; `leaving`: jobs that stop for somebody. One query."""
     rows = JobForecast.objects.filter(cluster=cluster, ended_at=None).order_by("submit")
     told = rows.values_list("job_id", *SaidOfRun._fields)

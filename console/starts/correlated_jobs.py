@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from console.cluster.models import Cluster
 from console.forecasts.models import JobForecast
+from scheduler.forecast.draws import MOST_SEEN, Bond, PlacedRun, Together, place_of
 from scheduler.forecast.facts import Forecast
-from scheduler.forecast.together import MOST_SEEN, Bond, PlacedRun, Together, place_of
 
 KIND = ("user", "limit_s", "nodes", "cpus", "gpus")
 """Of one user, with the same limit and request."""
@@ -16,7 +16,7 @@ TOLD = ("p10", "p50", "p90", "low", "high", "inner")
 
 
 @dataclass(frozen=True, slots=True)
-class AlikeJobs:
+class CorrelatedJobs:
     """By job that runs or waits, its kind; and what is known of kinds."""
 
     kinds: Mapping[str, Hashable] = field(default_factory=dict)
@@ -28,14 +28,14 @@ class AlikeJobs:
         return None if kind is None else self.together.of(kind)
 
 
-def who_is_alike(cluster: Cluster) -> AlikeJobs:
+def read_correlated_jobs(cluster: Cluster) -> CorrelatedJobs:
     """Of a cluster's jobs, now. Two queries."""
     rows = JobForecast.objects.filter(cluster=cluster)
     live = rows.filter(ended_at=None).order_by("submit").values_list("job_id", *KIND)
     kinds: dict[str, Hashable] = {job_id: tuple(kind) for job_id, *kind in live}
     over = rows.filter(ran_s__isnull=False, ended_at__isnull=False).order_by("-ended_at", "-pk")
     told = over.values_list("submit", "ended_at", "ran_s", "limit_s", *TOLD, *KIND)[:MOST_SEEN]
-    return AlikeJobs(kinds, Together.learned(_Over(row[10:], *row[:10]).seen for row in told))
+    return CorrelatedJobs(kinds, Together.learned(_Over(row[10:], *row[:10]).seen for row in told))
 
 
 class _Over(NamedTuple):

@@ -25,7 +25,7 @@ Waiting = Sequence[tuple[SeenJob, PlayedWant]]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Alternative:
     """What the waiting job of a number might ask for instead: half its time limit, or half its nodes."""
 
     number: int
@@ -34,16 +34,16 @@ class Change:
     nodes: int | None = None
 
 
-def changes_of(waiting: Waiting) -> list[Change]:
+def list_alternatives(waiting: Waiting) -> list[Alternative]:
     """Those that are worth trying, at most `MOST_TRIED`."""
-    found: list[Change] = []
+    found: list[Alternative] = []
     for number, (job, want) in enumerate(waiting):
         if len(found) >= MOST_TRIED:
             break
         if job.time_limit_s and job.time_limit_s >= 2 * LEAST_LIMIT_S:
-            found.append(Change(number, want, limit_s=job.time_limit_s // 2))
+            found.append(Alternative(number, want, limit_s=job.time_limit_s // 2))
         if want.nodes > 1:
-            found.append(Change(number, replace(want, nodes=want.nodes // 2), nodes=want.nodes // 2))
+            found.append(Alternative(number, replace(want, nodes=want.nodes // 2), nodes=want.nodes // 2))
     return found
 
 
@@ -60,7 +60,7 @@ class PlacedQuestion:
     level: str
 
 
-def asked_of(
+def place_questions(
     cluster: Cluster, questions: Sequence[StartQuestion], waiting: Waiting, nodes: WantedNodes
 ) -> list[PlacedQuestion]:
     """The questions, each where its job would stand. Of a partition without a policy: behind all."""

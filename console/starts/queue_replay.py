@@ -7,14 +7,19 @@ from operator import attrgetter
 from console.cluster.models import Cluster, Job, JobPhase, Node
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
-from console.starts.alike import who_is_alike
-from console.starts.left import UNLIMITED_S, RunsLeft, runs_left
+from console.starts.alternative_requests import (
+    Alternative,
+    PlacedQuestion,
+    list_alternatives,
+    place_questions,
+)
+from console.starts.correlated_jobs import read_correlated_jobs
 from console.starts.models import StartQuestion
+from console.starts.remaining_time import UNLIMITED_S, RunsLeft, read_remaining_times
 from console.starts.requests import PlayedNode, PlayedWant, WantedNodes
 from console.starts.selectors import SeenJob, jobs_in_line, read_seen_jobs
-from console.starts.trials import Change, PlacedQuestion, asked_of, changes_of
 from console.steering.models import BEGUN_STATES, KeptPlace, Plan, PlanKind
-from scheduler.forecast.coming import DAY_S
+from scheduler.forecast.draws import DAY_S
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.starts import Queue, RunningShare, TriedStart, WaitingRequest, sure
 from scheduler.model.policy import Dispatch
@@ -31,7 +36,7 @@ MOST = 5000
 Asking = Callable[[SeenJob, PlayedWant, RunsLeft], WaitingRequest]
 
 
-def who_came(
+def read_arrivals(
     cluster: Cluster, nodes: WantedNodes, reading: RunsLeft, asking: Asking
 ) -> list[tuple[float, WaitingRequest]]:
     """How long ago each came that has started, the oldest first, and what it asked for. At most two queries."""
@@ -53,7 +58,7 @@ MOST_WAITING = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Play:
+class QueueReplay:
     """The queue with whom it is about: `jobs` in the order of `queue.waiting`, `names` of its nodes.
 
     `holders`: the ids of the jobs in `queue.running`. `hopeless`: waiting jobs for which too few nodes have room, ever.
@@ -65,12 +70,12 @@ class Play:
     names: Sequence[str]
     holders: Sequence[str]
     hopeless: Sequence[SeenJob]
-    changes: Sequence[Change] = ()
+    changes: Sequence[Alternative] = ()
     asked: Sequence[PlacedQuestion] = ()
     trials: Sequence[TriedStart] = ()
 
 
-def read_play(cluster: Cluster, questions: Sequence[StartQuestion] = ()) -> Play:
+def read_queue_replay(cluster: Cluster, questions: Sequence[StartQuestion] = ()) -> QueueReplay:
     """The queue of now, and what is tried in it. A job in several partitions stands in it once, at its best place.
 
     Where nobody waits and nothing is asked nobody else is looked at.
@@ -78,16 +83,16 @@ def read_play(cluster: Cluster, questions: Sequence[StartQuestion] = ()) -> Play
     nodes = [_played(node) for node in Node.objects.filter(cluster=cluster, up=True)]
     wanted = WantedNodes(nodes)
     waiting, hopeless = _waiting(read_seen_jobs(jobs_in_line(cluster)), wanted)
-    changes, asked = changes_of(waiting), asked_of(cluster, questions, waiting, wanted)
+    changes, asked = list_alternatives(waiting), place_questions(cluster, questions, waiting, wanted)
     wants = [want for _, want in waiting] + [each.want for each in asked if each.want]
     if not wants:
-        return Play(Queue([], [], []), [], [], [], hopeless, asked=asked)
+        return QueueReplay(Queue([], [], []), [], [], [], hopeless, asked=asked)
     plans = list(
         Plan.objects.filter(cluster=cluster, state__in=BEGUN_STATES, kind=PlanKind.PREEMPT, started_at=None)
         .only("job_id", "placement", "victims", "tasks")
     )  # fmt: skip
     leaving = frozenset(str(victim["job"]) for plan in plans for victim in plan.victims)
-    reading = replace(runs_left(cluster, leaving), alike=who_is_alike(cluster))
+    reading = replace(read_remaining_times(cluster, leaving), alike=read_correlated_jobs(cluster))
     resources = sorted({name for want in wants for name, amount in want.amounts.items() if amount})
     numbers = {node.name: number for number, node in enumerate(nodes)}
     running = read_seen_jobs(
@@ -105,7 +110,7 @@ def read_play(cluster: Cluster, questions: Sequence[StartQuestion] = ()) -> Play
     trials = [_instead(change, waiting[change.number][0], reading, resources, managed) for change in changes]
     trials += [_beside(each, each.want, resources) for each in asked if each.want]
     names, holders = [node.name for node in nodes], [job_id for job_id, _ in shares]
-    return Play(queue, [job for job, _ in waiting], names, holders, hopeless, changes, asked, trials)
+    return QueueReplay(queue, [job for job, _ in waiting], names, holders, hopeless, changes, asked, trials)
 
 
 def _managed(cluster: Cluster) -> frozenset[str]:
@@ -139,11 +144,11 @@ def _past(
         planned = run.p50 if job.partition in managed else reading.planned_whole(job, managed=False)
         return replace(_request("", want, run, resources), planned_s=planned, line=job.partition)
 
-    return who_came(cluster, nodes, reading, asking)
+    return read_arrivals(cluster, nodes, reading, asking)
 
 
 def _instead(
-    change: Change, job: SeenJob, reading: RunsLeft, resources: Sequence[str], managed: frozenset[str]
+    change: Alternative, job: SeenJob, reading: RunsLeft, resources: Sequence[str], managed: frozenset[str]
 ) -> TriedStart:
     """What a waiting job might ask for: it runs as long as it will, within its limit."""
     waits = _waits(job, change.want, reading, resources, managed)
