@@ -19,11 +19,10 @@ from console.core import clock
 from console.core.markup import job_address, text
 from console.core.resaying import resay
 from console.core.templatetags.ui import colon, level_class, state
-from console.overview.firstlanes import TALL, TALL_OF_UNITS
 from console.overview.nodemap import NodeBar, Segment
 from console.overview.plots import Plot
 from console.overview.templatetags.address import present
-from console.reports.lane_part import MANY
+from console.reports.lanes import MANY, TALL, TALL_OF_UNITS
 from console.reports.squares import Square
 
 register = template.Library()

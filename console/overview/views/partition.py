@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils.html import json_script
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -19,7 +20,6 @@ from console.core.htmx import unchanged
 from console.core.in_parts import render_in_parts
 from console.core.lazy import lazy
 from console.overview import joblists
-from console.overview.firstlanes import FirstLanes
 from console.overview.heldjobs import HeldJob, held_jobs
 from console.overview.jobfilter import STATES, JobFilter, kept_parameters
 from console.overview.nodemap import moves_of
@@ -36,6 +36,7 @@ from console.overview.views.home import live_context, observed
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.reports.immune import NOBODY, immune_parts
+from console.reports.lanes import FirstLanes
 from console.reports.seen import Seen, job_counts, level_field
 from console.reports.squares import SquareSource
 from console.steering.models import KeptPlace, Plan
@@ -84,7 +85,9 @@ def partition_now(request: HttpRequest, name: str) -> HttpResponseBase:
         # Of few nodes the lanes are asked for at once: it is all of them, and the page would wait for as many bars.
         beforehand={}
         if first.rows is None
-        else {"lanes_in_page": lambda: first.script(partition, top["lane_nodes"])},
+        else {
+            "lanes_in_page": lambda: json_script(first.document(partition, top["lane_nodes"]), "lanes-first")
+        },
     )
 
 
