@@ -61,12 +61,18 @@ def part_name(request: HttpRequest, template: str) -> str | None:
 
 
 def render_page(
-    request: HttpRequest, template: str, context: Mapping[str, Any], *, status: int = 200
+    request: HttpRequest,
+    template: str,
+    context: Mapping[str, Any],
+    *,
+    status: int = 200,
+    invalid: bool = False,
 ) -> HttpResponse:
-    """The page, or only the part of it that htmx asked for."""
+    """The page, or only the part of it that htmx asked for. `invalid`: with a form that is not right as it was sent."""
     part = part_name(request, template)
     name = f"{template}#{part}" if part else template
-    return render(request, name, {**context, "is_part": part is not None}, status=status)
+    told = {"invalid": invalid, **context, "is_part": part is not None}
+    return render(request, name, told, status=invalid_form_status(request) if invalid else status)
 
 
 def without_version(asked: QueryDict) -> str:

@@ -42,7 +42,7 @@ from console.partitions.models import Partition
 from console.partitions.own_file import allowed_to, require_import
 from console.partitions.selectors import visible_partitions
 from console.partitions.task_types_form import TYPES
-from console.partitions.views.drafts import asked_draft
+from console.partitions.views import asked_draft
 from console.projects.selectors import visible_projects, visible_requests
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.jsontext import parse

@@ -9,7 +9,6 @@ from django.utils.translation import gettext_lazy as _
 from console.core import clock
 from console.core.fields import NamesField, NumberField, ReasonField, WholeField
 from console.core.moments import WithinTime
-from console.core.rows import Rows, rows_of
 from console.partitions.balance_form import BalanceForm, balance_initial
 from console.partitions.keyword_form import KeywordForm, keyword_initial
 from console.partitions.setting_fields import setting_fields
@@ -124,15 +123,6 @@ ROW_FORMS: dict[str, type[forms.Form]] = {
     TASKS: TaskOverrideForm,
     TYPES: TaskTypeForm,
 }
-_ROWS = {prefix: rows_of(form) for prefix, form in ROW_FORMS.items()}
-
-
-def make_rows(**kwargs: Any) -> dict[str, Rows]:
-    """The rows of all kinds: `data=` what was posted, or `initial=` a list per kind."""
-    initial = kwargs.pop("initial", {})
-    return {
-        prefix: made(prefix=prefix, initial=initial.get(prefix), **kwargs) for prefix, made in _ROWS.items()
-    }
 
 
 def policy_initial(policy: PartitionPolicy) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:

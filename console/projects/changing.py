@@ -16,6 +16,7 @@ from console.accounts.models import User
 from console.accounts.permissions import Permission
 from console.audit.services import Context, Subject, reason_of, record
 from console.core import clock
+from console.core.errors import OvertakenError
 from console.projects.limits import refused, wants_approval
 from console.projects.models import (
     Project,
@@ -37,7 +38,7 @@ from console.projects.services import (
 from console.projects.validation import validate
 
 
-class AlreadyDecidedError(Exception):
+class AlreadyDecidedError(OvertakenError):
     """Somebody was quicker: the request does not wait any more."""
 
     def __init__(self, request: UrgencyRequest | ProjectProposal) -> None:

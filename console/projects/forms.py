@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from console.core.fields import NamesField, NumberField, ReasonField, WholeField
-from console.core.rows import Rows, rows_of
+from console.core.rows import Rows
 from console.projects.models import Project, UrgencyBy
 from console.projects.rulebook import ManagerLimits, SizeGrade
 from console.projects.services import ProjectData, TaskData
@@ -121,8 +121,8 @@ class TaskForm(forms.Form):
     elastic_wish = WholeField(label=_("Wishes workers"), required=False)
 
 
-TaskRows = rows_of(TaskForm)
 TASKS = "tasks"
+PATTERNS: dict[str, type[forms.Form]] = {TASKS: TaskForm}
 
 
 def project_initial(project: Project) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -160,4 +160,11 @@ class RequestDecisionForm(forms.Form):
         widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
         help_text=_("For “Approve until that day”: the urgency follows this deadline instead."),
     )
+    reason = ReasonField()
+
+
+class DeleteForm(forms.Form):
+    """Deleting a project, as it was read."""
+
+    version = forms.IntegerField(min_value=0, max_value=2**31 - 1, required=False)
     reason = ReasonField()

@@ -7,7 +7,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from console.core.fields import NumberField, ReasonField, WholeField
-from console.core.rows import Rows, rows_of
+from console.core.rows import Rows
 from console.projects.rulebook import FLAGS, NUMBERS, ManagerLimits, Rules, SizeGrade
 from scheduler.priority.deadline import Schedule, UrgencyStep
 
@@ -59,7 +59,6 @@ class StepForm(forms.Form):
     urgency = NumberField(label=_("Urgency at least"))
 
 
-StepRows = rows_of(StepForm)
 STEPS = "steps"
 
 
