@@ -15,7 +15,7 @@ from console.cluster.elastic import WorkerCounter
 from console.cluster.models import Cluster, Job, JobPhase
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged
-from console.overview import joblists
+from console.overview import job_lists
 from console.overview.finding import find
 from console.overview.jobfilter import STATES, JobFilter, kept_parameters
 from console.overview.life import life_of
@@ -47,7 +47,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
     if nothing_new:
         return nothing_new
     context = live_context(cluster) | {
-        "jobs": joblists.read_list(request.GET, joblists.EVERY, wanted.apply(rows, "user_level")),
+        "jobs": job_lists.read_list(request.GET, job_lists.EVERY, wanted.apply(rows, "user_level")),
         "open_plans": open_plans(cluster),
         "filter": wanted,
         "phases": [(value, label) for value, (label, _jobs) in STATES.items()],

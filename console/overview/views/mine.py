@@ -8,39 +8,13 @@ from console.accounts.permissions import Permission
 from console.cluster.elastic import WorkerCounter
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged
-from console.overview.joblists import fixed_list
+from console.overview.job_lists import MY_RUNNING, MY_WAITING, fixed_list
 from console.overview.selectors import listed_partitions, open_plans
 from console.overview.views.home import live_context, observed
 from console.overview.workers import missing_for
 from console.partitions.selectors import task_types_in
 from console.projects.selectors import elastic_patterns
 from console.reports.mine import my_jobs
-
-WAITING = (
-    "place",
-    "job",
-    "name",
-    "partition",
-    "user_level",
-    "task_level",
-    "asks",
-    "waits",
-    "starts",
-    "why",
-)
-RUNNING = (
-    "job",
-    "name",
-    "partition",
-    "user_level",
-    "task_level",
-    "holds",
-    "nodes",
-    "runs",
-    "limit",
-    "risk",
-    "now",
-)
 
 
 @require_safe
@@ -62,8 +36,8 @@ def mine(request: HttpRequest) -> HttpResponse:
         "user_there": user,
         "mine": found,
         "said_of_jobs": [(each, missing.get(each.job.group or each.job.job_id, "")) for each in said],
-        "waiting_list": fixed_list("mw", found.waiting, WAITING, request.GET),
-        "running_list": fixed_list("mr", found.running, RUNNING, request.GET),
+        "waiting_list": fixed_list(MY_WAITING, found.waiting, request.GET),
+        "running_list": fixed_list(MY_RUNNING, found.running, request.GET),
         "open_plans": open_plans(cluster),
         "target": "my-jobs",
         "kept": [(name, value) for name in ("mw_open", "mr_open") for value in request.GET.getlist(name)],

@@ -19,7 +19,7 @@ from console.cluster.selectors import SeenNode, seen_nodes
 from console.core.htmx import unchanged
 from console.core.in_parts import render_in_parts
 from console.core.lazy import lazy
-from console.overview import joblists
+from console.overview import job_lists
 from console.overview.heldjobs import HeldJob, held_jobs
 from console.overview.jobfilter import STATES, JobFilter, kept_parameters
 from console.overview.nodemap import moves_of
@@ -148,13 +148,14 @@ def _same_for_all(request: HttpRequest, partition: Partition, state: PartitionSt
     kept = _kept(partition, state)
 
     def known(
-        phases: tuple[JobPhase, ...], total: int, levels: Mapping[joblists.Levels, int] = MappingProxyType({})
-    ) -> joblists.KnownList:
+        phases: tuple[JobPhase, ...],
+        total: int,
+        levels: Mapping[job_lists.Levels, int] = MappingProxyType({}),
+    ) -> job_lists.KnownList:
         grouped = not state.grouped.isdisjoint(phases)
         if wanted.active:
-            return joblists.KnownList(grouped)
-        of = joblists.PartOfPartition(partition.cluster_id, partition.name, phases)
-        return joblists.KnownList(grouped, total, levels, of)
+            return job_lists.KnownList(grouped)
+        return job_lists.KnownList(grouped, total, levels)
 
     seen = [
         partition.pk,
@@ -166,16 +167,16 @@ def _same_for_all(request: HttpRequest, partition: Partition, state: PartitionSt
         "looks_like": f"{seen} {get_language()} {query.urlencode()}",
         "nodes": lazy(_nodes, request, partition, state, kept, held),
         "waiting": lazy(
-            joblists.read_list,
+            job_lists.read_list,
             request.GET,
-            joblists.WAITING,
+            job_lists.WAITING,
             wanted.apply(waiting, axis),
             known((JobPhase.PENDING,), state.waiting_total),
         ),
         "running": lazy(
-            joblists.read_list,
+            job_lists.read_list,
             request.GET,
-            joblists.RUNNING,
+            job_lists.RUNNING,
             wanted.apply(held, axis),
             known(HELD_PHASES, state.running, state.running_levels),
         ),

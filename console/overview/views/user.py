@@ -13,10 +13,9 @@ from console.cluster.models import Cluster, Job
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged, without_version
 from console.core.lazy import lazy
-from console.overview.joblists import fixed_list
+from console.overview.job_lists import MY_RUNNING, MY_WAITING, fixed_list
 from console.overview.selectors import listed_partitions, open_plans
 from console.overview.views.home import live_context, observed
-from console.overview.views.mine import RUNNING, WAITING
 from console.projects.models import MemberRole, Membership
 from console.reports.mine import my_jobs
 
@@ -47,8 +46,8 @@ def user(request: HttpRequest, user_name: str) -> HttpResponse:
         "partitions": [each for each in found.partitions if each.name in open_to],
         # The jobs are the same for all readers: what the template makes of them is kept by this.
         "looks_like": f"{user_name} {(cluster.pk, cluster.version)} {sorted(seen)} {query} {get_language()}",
-        "waiting_list": lazy(fixed_list, "mw", found.waiting, WAITING, request.GET),
-        "running_list": lazy(fixed_list, "mr", found.running, RUNNING, request.GET),
+        "waiting_list": lazy(fixed_list, MY_WAITING, found.waiting, request.GET),
+        "running_list": lazy(fixed_list, MY_RUNNING, found.running, request.GET),
         "open_plans": lazy(open_plans, cluster),
         "target": "user-now",
         "kept": [(name, value) for name in ("mw_open", "mr_open") for value in request.GET.getlist(name)],
