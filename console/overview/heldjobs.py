@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from functools import lru_cache
 from typing import NamedTuple
 
 from django.db.models import F, QuerySet, TextField
@@ -32,11 +31,6 @@ def held_jobs(jobs: QuerySet[Job], axis: str, nodes: Collection[str]) -> list[He
     columns = ("job_id", "name", "user", axis, Cast("alloc", TextField()))
     one, several = (part.order_by().values_list(*columns) for part in parts)
     rows: Iterable[tuple[str, str, str, Level, str]] = one.union(several, all=True)
-    return [HeldJob(job_id, name, user, level, _decoded(alloc)) for job_id, name, user, level, alloc in rows]
-
-
-@lru_cache(maxsize=4096)
-def _decoded(alloc: str) -> Mapping[str, Mapping[str, int]]:
-    """Most jobs hold just what they held at the last look, and many hold the same."""
-    found: dict[str, dict[str, int]] = json.loads(alloc)
-    return found
+    return [
+        HeldJob(job_id, name, user, level, json.loads(alloc)) for job_id, name, user, level, alloc in rows
+    ]

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import groupby
 
 from django.core.paginator import Page, Paginator
 from django.http import QueryDict
 from django.utils.functional import Promise
-from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import gettext_lazy
 
 from console.cluster.selectors import SeenNode, alike
 from console.core import saying
@@ -117,17 +116,8 @@ class Squaring:
 
 def kind_of(node: SeenNode) -> str:
     """What a node is: `8 × a100, 64 cpu`. Memory is left out: it differs between nodes that are the same to people."""
-    return _kind_words(tuple(node.total.items()), get_language() or "")
+    return saying.amounts({name: n for name, n in node.total.items() if name != "mem"})
 
-
-@lru_cache(maxsize=1024)
-def _kind_words(total: tuple[tuple[str, int], ...], language: str) -> str:
-    """Of one kind and language once per process: a map asks it of thousands of nodes."""
-    return saying.amounts({name: n for name, n in total if name != "mem"})
-
-
-_natural = lru_cache(maxsize=20_000)(natural)
-"""Nodes keep their names: each is taken to pieces once per process."""
 
 Order = tuple[int, int, str, tuple[str, str]]
 
@@ -162,7 +152,7 @@ def read_nodes(
 
     def order(node: SeenNode) -> Order:
         """GPUs first, the larger kinds first; then by name, numbers as numbers."""
-        return (*kinds[id(node.total)], _natural(node.name))
+        return (*kinds[id(node.total)], natural(node.name))
 
     wanted = sorted(filter(CHOICES[chosen][1], nodes), key=order)
     every = {

@@ -7,13 +7,11 @@ plan stops is understood of those only of which a page says it.
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
 from itertools import starmap
 from typing import Any, NamedTuple
 
 from django.db.models import OuterRef, QuerySet, Subquery, TextField
 from django.db.models.functions import Cast
-from django.utils.translation import get_language
 
 from console.cluster.models import Cluster
 from console.core import kept_queries
@@ -67,12 +65,7 @@ class OpenPlan(NamedTuple):
     @property
     def state_words(self) -> str:
         """Its state as people say it."""
-        return _state_words(self.state, get_language())
-
-
-@lru_cache(maxsize=64)
-def _state_words(state: str, _language: str | None) -> str:
-    return str(dict(PlanState.choices).get(state, state))
+        return str(dict(PlanState.choices).get(self.state, self.state))
 
 
 _JSON = {"told_tasks": "tasks", "stops": "victims", "places": "placement"}

@@ -4,13 +4,16 @@ from typing import Any
 
 from django import template
 from django.forms import BaseForm
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 
 from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
 from console.overview.forms import read_curve, read_inputs, read_tasks
 from console.overview.job_columns import part_in_plan
+from console.overview.planrooms import rooms_of
+from console.overview.plansteps import step_lines
 from console.overview.selectors import listed_partitions
+from console.overview.starting import between_words, chance_words, sooner_words, starts_words
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.curve import Curve
@@ -19,6 +22,12 @@ from scheduler.model.policy import PartitionPolicy
 
 register = template.Library()
 register.simple_tag(part_in_plan)
+register.simple_tag(rooms_of, name="plan_rooms")
+register.simple_tag(step_lines, name="plan_steps")
+register.filter("starts_in", starts_words)
+register.filter("starts_between", between_words)
+register.filter("hundredths", chance_words)
+register.filter("sooner_words", sooner_words)
 
 MOST_LISTED = 24
 """Partitions named in the bar; the overview has them all."""
@@ -86,3 +95,21 @@ def partition_policies() -> list[PartitionPolicy]:
 def level_by_score(policy: PartitionPolicy, score: float) -> Named:
     """The level that a score reaches in a partition."""
     return score_level(policy, score)
+
+
+@register.simple_tag(takes_context=True)
+def here(context: dict[str, Any], **changes: object) -> str:
+    """The present address with some parameters changed; an empty one is left out, and so is the poll's version."""
+    return f"?{present(context, **changes).urlencode()}"
+
+
+def present(context: dict[str, Any], **changes: object) -> QueryDict:
+    """The same, to be changed further."""
+    query: QueryDict = context["request"].GET.copy()
+    query.pop("since", None)
+    for name, value in changes.items():
+        if value == "":
+            query.pop(name, None)
+        else:
+            query[name] = str(value)
+    return query
