@@ -15,10 +15,8 @@ from console.core.saying import with_label
 from console.history.changes import HypotheticalChange, policy_change, project_change, proposal_change
 from console.partitions.comparing import side
 from console.partitions.documents import checked_policy
-from console.partitions.forms import ROW_FORMS, PolicyForm
+from console.partitions.forms import ROW_FORMS, TYPES, PolicyForm, quota_form, task_type_document
 from console.partitions.models import Partition, PolicyDraft
-from console.partitions.quota_form import quota_form
-from console.partitions.task_types_form import TYPES, task_type_document
 from console.projects.forms import PATTERNS, TASKS, ProjectForm, project_data
 from console.projects.models import UrgencyRequest
 from console.projects.services import URGENCY

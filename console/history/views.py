@@ -38,10 +38,10 @@ from console.history.study_views import context_of
 from console.history.type_trial import tried_on_last_week
 from console.history.what_if import NotNowError, what_if
 from console.history.wording import plots_of, sentences
+from console.partitions.forms import TYPES
 from console.partitions.models import Partition
-from console.partitions.own_file import allowed_to, require_import
+from console.partitions.priority_file import allowed_to, require_import
 from console.partitions.selectors import visible_partitions
-from console.partitions.task_types_form import TYPES
 from console.partitions.views import asked_draft
 from console.projects.selectors import visible_projects, visible_requests
 from scheduler.contracts.errors import InputError

@@ -24,20 +24,32 @@ from console.core.diff import differences
 from console.core.htmx import render_page
 from console.core.rows import Rows, make_rows
 from console.core.templatetags.cut import LISTED
-from console.projects.changing import ProjectChange, change_as, decide_request, withdraw_request
+from console.projects.changing import (
+    ProjectChange,
+    ceiling,
+    change_as,
+    change_rules,
+    decide_request,
+    rules_row,
+    withdraw_request,
+)
 from console.projects.curve import curve_of
 from console.projects.forms import (
     PATTERNS,
+    STEPS,
     TASKS,
     DeleteForm,
     ProjectForm,
     ProposalForm,
     RequestDecisionForm,
+    RulesForm,
+    StepForm,
     data_initial,
     project_data,
     project_initial,
+    rules_from,
+    rules_initial,
 )
-from console.projects.limits import ceiling
 from console.projects.models import (
     MemberRole,
     Membership,
@@ -48,11 +60,8 @@ from console.projects.models import (
     UrgencyRequest,
     rules_in_force,
 )
-from console.projects.notable import points_of
-from console.projects.proposals import By, accept, propose, proposed_data, take_back, turn_down
-from console.projects.rule_changes import change_rules, rules_row
+from console.projects.proposals import By, accept, points_of, propose, proposed_data, take_back, turn_down
 from console.projects.rulebook import decode_rules
-from console.projects.rules_form import STEPS, RulesForm, StepForm, rules_from, rules_initial
 from console.projects.selectors import (
     names_by_project,
     visible_projects,

@@ -16,7 +16,7 @@ from console.cluster.models import Job, JobPhase, JobRun
 from console.core.sentence_field import read_sentence
 from console.forecasts.models import JobForecast
 from console.partitions.models import Partition
-from console.starts.left import RunsLeft, SaidOfRun
+from console.starts.left import ENDING_S, RunsLeft, SaidOfRun
 from console.starts.models import ExpectedStart
 from console.steering.models import KeptPlace, Plan
 from scheduler.model.jobs import Level
@@ -216,20 +216,16 @@ def read_bars(place: LanePlace, begun: Sequence[Plan]) -> LaneBars:
 def _running_bar(
     job: LaneJob, lanes: tuple[int, ...], said: EndSaid | None, now: int, leaving: frozenset[str]
 ) -> LaneBar:
-    """Without a forecast and a limit, nothing tells its end."""
-    leaves, of_run = job.job_id in leaving, said is not None and said.start == job.start
+    """Its end as `RunsLeft` has it, without the parts that no bar shows: there are thousands."""
+    leaves = job.job_id in leaving
     if leaves or job.phase == JobPhase.COMPLETING:
-        end_by = STOP if leaves else KNOWN
-    elif of_run and said and said.p50 is not None:
-        end_by = FORECAST
-    elif job.time_limit_s is not None:
-        end_by = LIMIT
-    else:
-        return job.bar(RUNNING, lanes, job.start)
-    run = SaidOfRun(0, 0, 0, 0, 0, said.low, said.p50, said.high) if of_run and said else None
-    left = RunsLeft(now, {job.job_id: run} if run else {}, leaving).of(job)
-    low, high = (now + round(left.low), now + round(left.high)) if end_by == FORECAST else (None, None)
-    return job.bar(RUNNING, lanes, job.start, end=now + round(left.p50), end_by=end_by, low=low, high=high)
+        return job.bar(RUNNING, lanes, job.start, end=now + ENDING_S, end_by=STOP if leaves else KNOWN)
+    limit = None if job.time_limit_s is None else max(now + 1, job.start + job.time_limit_s)
+    if said is not None and said.start == job.start and None not in said:
+        ends = (max(now + 1, end) for end in (said.low or 0, said.p50 or 0, said.high or 0))
+        low, p50, high = (end if limit is None else min(end, limit) for end in ends)
+        return job.bar(RUNNING, lanes, job.start, end=p50, end_by=FORECAST, low=low, high=high)
+    return job.bar(RUNNING, lanes, job.start, end=limit, end_by="" if limit is None else LIMIT)
 
 
 def _coming_bar(

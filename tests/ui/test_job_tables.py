@@ -16,11 +16,11 @@ from console.overview.job_lists import (
     PAGE_SIZE,
     RUNNING,
     WAITING,
+    JobFilter,
     KnownList,
     ListKind,
     read_list,
 )
-from console.overview.jobfilter import JobFilter
 from scheduler.model.sentence import say
 from tests import factories
 from tests.markup import flat

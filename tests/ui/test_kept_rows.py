@@ -11,7 +11,7 @@ from django.utils import timezone as zones
 
 from console.cluster.models import Job, Node
 from console.cluster.selectors import SeenNode, seen_nodes
-from console.overview import job_lists, nodeview
+from console.overview import job_lists, nodemap
 from console.overview.job_columns import JOB_COLUMNS, SENTENCES, ListedJob, listed
 from console.overview.templatetags.job_table import job_rows
 from console.steering.models import Plan
@@ -143,7 +143,7 @@ def test_squares_say_what_is_so_now(house: House, ada: Client) -> None:
 def test_bars_of_nodes_are_drawn_anew_when_anything_on_them_changes(
     house: House, ada: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nodeview, "DENSE_ABOVE", 0)
+    monkeypatch.setattr(nodemap, "DENSE_ABOVE", 0)
     factories.make_node(house.cluster, "w1", used={"gpu": 1})
     job = factories.make_running_job(
         house.cluster, "555", alloc={"w1": {"gpu": 1}}, on_node="w1", user_level=0

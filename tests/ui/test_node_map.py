@@ -9,16 +9,18 @@ from django.utils import translation
 
 from console.cluster.models import Job
 from console.cluster.selectors import SeenNode
-from console.overview.heldjobs import HeldJob, held_jobs
 from console.overview.nodemap import (
     MOST_BLOCKS,
     Coming,
+    HeldJob,
     Moves,
     NodeBar,
+    NodeView,
+    held_jobs,
     moves_of,
     node_map,
+    read_nodes,
 )
-from console.overview.nodeview import NodeView, read_nodes
 from console.steering.models import Plan
 from tests import factories
 from tests.markup import flat

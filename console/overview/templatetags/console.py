@@ -1,4 +1,4 @@
-"""The frame's navigation: what this person may open, and no more."""
+"""The frame's navigation, and what pages of several apps say of partitions, projects, plans and expected starts."""
 
 from typing import Any
 
@@ -10,8 +10,7 @@ from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
 from console.overview.forms import read_curve, read_inputs, read_tasks
 from console.overview.job_columns import part_in_plan
-from console.overview.planrooms import rooms_of
-from console.overview.plansteps import step_lines
+from console.overview.plan_pictures import rooms_of, step_lines
 from console.overview.selectors import listed_partitions
 from console.overview.starting import between_words, chance_words, sooner_words, starts_words
 from console.partitions.models import Partition

@@ -20,19 +20,17 @@ from console.core.htmx import unchanged
 from console.core.in_parts import render_in_parts
 from console.core.lazy import lazy
 from console.overview import job_lists
-from console.overview.heldjobs import HeldJob, held_jobs
-from console.overview.jobfilter import STATES, JobFilter, kept_parameters
-from console.overview.nodemap import moves_of
-from console.overview.nodeview import NodeView, Squaring, read_nodes
+from console.overview.job_lists import STATES, JobFilter, kept_parameters
+from console.overview.nodemap import HeldJob, NodeView, Squaring, held_jobs, moves_of, read_nodes
+from console.overview.openplans import under_way
 from console.overview.selectors import (
     HELD_PHASES,
     PartitionState,
     listed_partitions,
     partition_states,
 )
-from console.overview.takeable import takeable_jobs
-from console.overview.underway import under_way
 from console.overview.views.home import live_context, observed
+from console.overview.workers import takeable_jobs
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.reports.immune import NOBODY, immune_parts
