@@ -27,6 +27,7 @@ R = TypeVar("R")
 MOST_BARS = 20_000
 FEW = 500
 """More ids than these are asked for by a query within the query."""
+FARTHEST = 10**12
 HELD = (JobPhase.RUNNING, JobPhase.COMPLETING)
 OVER, RUNNING, EXPECTED, PLANNED, KEPT = "over", "running", "expected", "planned", "kept"
 FORECAST, LIMIT, STOP, KNOWN = "forecast", "limit", "stop", "known"
@@ -77,20 +78,24 @@ class LaneJob(NamedTuple):
         """Where it is."""
         return (self.on_node,) if self.on_node else json.loads(self.alloc or "{}")
 
-    def bar(self, kind: str, lanes: tuple[int, ...], start: int, **more: Any) -> LaneBar:
+    def bar(  # noqa: PLR0913 - as many as a bar has, and no dict for each of thousands
+        self,
+        kind: str,
+        lanes: tuple[int, ...],
+        start: int,
+        end: int | None = None,
+        end_by: str = "",
+        *,
+        low: int | None = None,
+        high: int | None = None,
+        restarts: int | None = None,
+        plan: int | None = None,
+    ) -> LaneBar:
         """Without an end, unless told."""
         why = str(read_sentence(self.why)) if kind in {EXPECTED, PLANNED, KEPT} else ""
-        facts = {
-            "restarts": self.restarts,
-            "end": None,
-            "end_by": "",
-            "low": None,
-            "high": None,
-            "plan": None,
-        }
-        return LaneBar(
-            self.job_id, self.name, self.user, self.level, kind, lanes, start, why=why, **facts | more
-        )  # fmt: skip
+        again = self.restarts if restarts is None else restarts
+        head = (self.job_id, self.name, self.user, self.level, kind, lanes, start)
+        return LaneBar(*head, again, end, end_by, low, high, why, plan)
 
 
 class RunOver(NamedTuple):
@@ -222,8 +227,8 @@ def _running_bar(
         return job.bar(RUNNING, lanes, job.start, end=now + ENDING_S, end_by=STOP if leaves else KNOWN)
     limit = None if job.time_limit_s is None else max(now + 1, job.start + job.time_limit_s)
     if said is not None and said.start == job.start and None not in said:
-        ends = (max(now + 1, end) for end in (said.low or 0, said.p50 or 0, said.high or 0))
-        low, p50, high = (end if limit is None else min(end, limit) for end in ends)
+        top = FARTHEST if limit is None else limit
+        low, p50, high = (min(max(now + 1, end or 0), top) for end in (said.low, said.p50, said.high))
         return job.bar(RUNNING, lanes, job.start, end=p50, end_by=FORECAST, low=low, high=high)
     return job.bar(RUNNING, lanes, job.start, end=limit, end_by="" if limit is None else LIMIT)
 
