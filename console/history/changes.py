@@ -11,8 +11,7 @@ from console.partitions.selectors import policy_of
 from console.partitions.services import checked
 from console.projects.models import Project
 from console.projects.selectors import core_projects
-from console.projects.services import SETTABLE, ProjectData, data_of
-from console.projects.validation import validate
+from console.projects.services import SETTABLE, ProjectData, data_of, validate
 from scheduler.contracts.config import (
     ConfigProject,
     decode_partition,

@@ -26,8 +26,7 @@ from console.partitions.selectors import administered_partitions, partition_docu
 from console.partitions.services import activate_policy, checked, ensure_partition, make_partition, set_admins
 from console.projects.models import Project, TaskPattern
 from console.projects.selectors import project_document
-from console.projects.services import as_wanted, change_project, create_project, data_of
-from console.projects.validation import validate
+from console.projects.services import as_wanted, change_project, create_project, data_of, validate
 from scheduler.contracts.config import (
     SCHEMA,
     Config,

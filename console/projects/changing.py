@@ -36,8 +36,8 @@ from console.projects.services import (
     change_project,
     lock_project,
     project_data,
+    validate,
 )
-from console.projects.validation import validate
 from scheduler.priority.deadline import Schedule, highest
 
 Errors = dict[str, list[str]]

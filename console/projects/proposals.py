@@ -5,7 +5,6 @@ accepts it, who may create projects anyway. How many a person may have open is b
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 
 from django.core.exceptions import ValidationError
@@ -29,21 +28,11 @@ from console.projects.models import (
     rules_in_force,
 )
 from console.projects.selectors import visible_projects, with_rules
-from console.projects.services import ProjectData, as_wanted, create_project, data_of
-from console.projects.validation import validate
+from console.projects.services import By, ProjectData, as_wanted, create_project, data_of, validate
 from scheduler.contracts.config import ConfigProject, decode_project, encode_project
 from scheduler.model.policy import ProjectFacts
 
 DAY = timedelta(days=1)
-
-
-@dataclass(frozen=True, slots=True)
-class By:
-    """Who does it, why, and in which request."""
-
-    actor: str
-    reason: str
-    request_id: str = ""
 
 
 def propose(*, person: User, cluster: Cluster, data: ProjectData, share: str, by: By) -> ProjectProposal:

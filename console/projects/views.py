@@ -60,7 +60,7 @@ from console.projects.models import (
     UrgencyRequest,
     rules_in_force,
 )
-from console.projects.proposals import By, accept, points_of, propose, proposed_data, take_back, turn_down
+from console.projects.proposals import accept, points_of, propose, proposed_data, take_back, turn_down
 from console.projects.rulebook import decode_rules
 from console.projects.selectors import (
     names_by_project,
@@ -69,7 +69,7 @@ from console.projects.selectors import (
     visible_requests,
     with_rules,
 )
-from console.projects.services import URGENCY, create_project, delete_project
+from console.projects.services import URGENCY, By, create_project, delete_project
 from console.projects.services import project_data as present_data
 
 READ_OR_WRITE = ("GET", "HEAD", "POST")
