@@ -167,33 +167,41 @@ def day_plots(cluster: Cluster, names: Iterable[str]) -> dict[str, list[Plot]]:
 def _plots(day: Timeline) -> list[Plot]:
     """Their keys are those of the timeline's own plots, to which they lead."""
     facts = {"what": LABELS[day.resource], "share": percent(day.busy or 0.0)}
-    return [
-        plot(
-            "busy",
-            _("Running by level"),
-            _("%(what)ss %(share)s busy") % facts,
-            day.steps,
-            lambda step: [(css_of(level), step.ran(level)) for level in day.running_levels],
-            Scale(_count),
-        ),
-        plot(
-            "queue",
-            _("Waiting by level"),
-            _("%(n)s at most") % {"n": _count(max(step.waiting for step in day.steps))},
-            day.steps,
-            lambda step: [(css_of(level), step.mean(level)) for level in day.levels],
-            Scale(_count),
-        ),
-        plot(
-            "stops",
-            _("Runs stopped"),
-            _("%(n)s in all") % {"n": day.stops},
-            day.steps,
-            lambda step: [(PLAIN, float(step.stops))],
-            Scale(_count),
-        ),
-    ]
+    busy = plot(
+        "busy",
+        _("Running by level"),
+        _("%(what)ss %(share)s busy") % facts,
+        day.steps,
+        lambda step: [(css_of(level), step.ran(level)) for level in day.running_levels],
+        Scale(count_words),
+    )
+    return [busy, queue_plot(day, _("Waiting by level")), stops_plot(day)]
 
 
-def _count(value: float) -> str:
+def queue_plot(found: Timeline, title: str) -> Plot:
+    """How many jobs waited, by level."""
+    return plot(
+        "queue",
+        title,
+        _("%(n)s at most") % {"n": count_words(max(step.waiting for step in found.steps))},
+        found.steps,
+        lambda step: [(css_of(level), step.mean(level)) for level in found.levels],
+        Scale(count_words),
+    )
+
+
+def stops_plot(found: Timeline) -> Plot:
+    """How many runs were stopped."""
+    return plot(
+        "stops",
+        _("Runs stopped"),
+        _("%(n)s in all") % {"n": found.stops},
+        found.steps,
+        lambda step: [(PLAIN, float(step.stops))],
+        Scale(count_words),
+    )
+
+
+def count_words(value: float) -> str:
+    """A number to three places."""
     return f"{value:.3g}"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.utils import timezone
 
 from console.cluster.elastic import SaidOfJob, WorkerCounter
@@ -40,7 +40,11 @@ class TakenNodes:
 def nodes_missing(cluster: Cluster, said: Iterable[SaidOfJob]) -> dict[str, Sentence]:
     """By job, how many of its nodes a running job of several nodes has, and when the others come back, in words; two
     queries for all of them."""
-    jobs = {each.job.job_id: each for each in said if _may_grow(each)}
+    jobs = {
+        each.job.job_id: each
+        for each in said
+        if each.words.elastic and not each.job.group and each.job.phase == JobPhase.RUNNING
+    }
     if not jobs:
         return {}
     last = {action.job_id: action for action in _shrinks(cluster, jobs)}
@@ -51,7 +55,9 @@ def nodes_missing(cluster: Cluster, said: Iterable[SaidOfJob]) -> dict[str, Sent
     )
     told = {}
     for job_id, action in last.items():
-        has, wish = len(jobs[job_id].job.alloc), _wish(jobs[job_id], _before(action))
+        elastic, has = jobs[job_id].words.elastic, len(jobs[job_id].job.alloc)
+        before = len(_victim(action)["keeps"]) + len(_victim(action)["nodes"])
+        wish = elastic.wish if elastic is not None and elastic.wish else before
         if has < wish:
             waits = action.plan.job_id in present
             code = "elastic.nodes_taken" if waits else "elastic.nodes_back"
@@ -62,7 +68,8 @@ def nodes_missing(cluster: Cluster, said: Iterable[SaidOfJob]) -> dict[str, Sent
 def changes_of(cluster: Cluster, job: Job, since: int, now: int) -> list[Change]:
     """Of a job of several nodes: when it began and ended to have how many."""
     runs = JobRun.objects.filter(cluster=cluster, job_id=job.job_id).exclude(ended__lt=since)
-    given = {(a.run_start, a.run_restarts): a for a in _shrinks(cluster, {job.job_id: None}) if _in_place(a)}
+    shrunk = (a for a in _shrinks(cluster, {job.job_id: None}) if a.kind == ActionKind.SHRINK)
+    given = {(a.run_start, a.run_restarts): a for a in shrunk}
     changes: list[Change] = []
     for run in runs.order_by("-start")[:200]:
         has = len(run.nodes)
@@ -95,10 +102,6 @@ def taken_nodes(cluster: Cluster, job: Job) -> list[TakenNodes]:
     ]
 
 
-def _may_grow(said: SaidOfJob) -> bool:
-    return bool(said.words.elastic) and not said.job.group and said.job.phase == JobPhase.RUNNING
-
-
 def _shrinks(cluster: Cluster, jobs: Mapping[str, object]) -> list[PlannedAction]:
     """What took nodes of jobs, the latest last."""
     rows = PlannedAction.objects.filter(
@@ -116,19 +119,6 @@ def _victim(action: PlannedAction) -> dict[str, list[str]]:
     """What the plan says of the job's nodes; empty where it gives up none."""
     mine = (each for each in action.plan.victims if each["job"] == action.job_id and each.get("keeps"))
     return next(mine, {})
-
-
-def _before(action: PlannedAction) -> int:
-    return len(_victim(action)["keeps"]) + len(_victim(action)["nodes"])
-
-
-def _wish(said: SaidOfJob, before: int) -> int:
-    elastic = said.words.elastic
-    return elastic.wish if elastic is not None and elastic.wish else before
-
-
-def _in_place(action: PlannedAction) -> bool:
-    return action.kind == ActionKind.SHRINK
 
 
 WIDTH, HEIGHT = 960, 150
@@ -185,7 +175,8 @@ def workers_plot(said: SaidOfJob, cluster: Cluster) -> WorkersPlot | None:
     taken: Sequence[TakenWorker | TakenNodes]
     changes: Iterable[Change]
     if said.job.group:
-        ids = list(_workers(cluster, said.job).values_list("job_id", flat=True))
+        workers = Job.objects.filter(cluster=cluster, group=said.job.group, partition=said.job.partition)
+        ids = list(workers.values_list("job_id", flat=True))
         taken, changes = _taken(cluster, said.job, ids), _changes(cluster, ids, since, now)
     else:
         taken, changes = taken_nodes(cluster, said.job), changes_of(cluster, said.job, since, now)
@@ -236,10 +227,6 @@ def worker_of(victim: Victim) -> str:
     return next(
         (each.get("worker_of", "") for each in victim.plan.victims if each["job"] == victim.job_id), ""
     )
-
-
-def _workers(cluster: Cluster, job: Job) -> QuerySet[Job]:
-    return Job.objects.filter(cluster=cluster, group=job.group, partition=job.partition)
 
 
 def _taken(cluster: Cluster, job: Job, ids: Sequence[str]) -> list[TakenWorker]:

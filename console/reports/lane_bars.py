@@ -189,7 +189,7 @@ def read_bars(place: LanePlace, begun: Sequence[Plan]) -> LaneBars:
     leaving = frozenset(str(victim["job"]) for plan in begun for victim in plan.victims)
     (held, held_out), (over, over_out) = _held_jobs(place), _runs_over(place)
     found = LaneBars(left_out=held_out + over_out)
-    expected, kept = _expected_starts(place), _kept_places(place)
+    expected, kept = _expected_starts(place), kept_places(place.partition, place.policy)
     named = [plan.job_id for plan in begun] + [row.job_id for row in kept]
     jobs = _jobs_of(place, over, expected, named)
     waiting = {key: job for key, job in jobs.items() if job.phase == JobPhase.PENDING}
@@ -306,11 +306,11 @@ def _runs_said(place: LanePlace, jobs: Iterable[str]) -> dict[str, SaidOfRun]:
     return {str(job_id): SaidOfRun(*said) for job_id, *said in told}
 
 
-def _kept_places(place: LanePlace) -> list[KeptPlace]:
-    """Asked for only where the policy has nodes kept."""
-    if place.policy.dispatch is not Dispatch.MANAGED:
+def kept_places(partition: Partition, policy: PartitionPolicy) -> list[KeptPlace]:
+    """The nodes that are kept there; asked for only where the policy has any kept."""
+    if policy.dispatch is not Dispatch.MANAGED:
         return []
-    kept = KeptPlace.objects.filter(cluster=place.partition.cluster_id, partition=place.partition.name)
+    kept = KeptPlace.objects.filter(cluster=partition.cluster_id, partition=partition.name)
     return list(kept.filter(until__gt=0, refused=""))
 
 

@@ -61,7 +61,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         "needed_incidents": {need.number for need in needs if need.kind == NeedKind.INCIDENT},
         "looks_like": _looks_like(request, cluster, partitions),
         "states": lazy(_states, cluster, partitions, seen),
-        "latest": lazy(_latest, cluster),
+        "latest": Plan.objects.filter(cluster=cluster).defer("passed_over", "alternatives")[:LATEST_PLANS],
     }
     return render_page(request, "overview/overview.html", context)
 
@@ -86,10 +86,6 @@ def _states(cluster: Cluster, partitions: Sequence[Partition], seen: Seen) -> li
         replace(state, day=days.get(state.partition.name, []))
         for state in partition_states(cluster, partitions, seen)
     ]
-
-
-def _latest(cluster: Cluster) -> Sequence[Plan]:
-    return list(Plan.objects.filter(cluster=cluster).defer("passed_over", "alternatives")[:LATEST_PLANS])
 
 
 @require_safe

@@ -43,7 +43,8 @@ def jobs(request: HttpRequest) -> HttpResponse:
     require_read(request, Permission.JOB_VIEW)
     cluster = shown_cluster()
     wanted = JobFilter.read(request.GET)
-    names = _visible_names(request)
+    listed = listed_partitions(person(request))
+    names = [row.name for row in listed]
     rows = Job.objects.filter(cluster=cluster, partition__in=names)
     if wanted.text and "phase" not in request.GET and rows.filter(job_id=wanted.text).exists():
         return redirect("job", job_id=wanted.text)
@@ -57,17 +58,11 @@ def jobs(request: HttpRequest) -> HttpResponse:
         "phases": [(value, label) for value, (label, _jobs) in STATES.items()],
         "names": names,
         "global_search": wanted.text,
-        "found": find(person(request), cluster, wanted.text, listed_partitions(person(request)))
-        if wanted.text
-        else [],
+        "found": find(person(request), cluster, wanted.text, listed) if wanted.text else [],
         "target": "job-list",
         "kept": kept_parameters(request.GET, *KEPT_PARAMETERS),
     }
     return render_page(request, "overview/jobs.html", context)
-
-
-def _visible_names(request: HttpRequest) -> list[str]:
-    return [row.name for row in listed_partitions(person(request))]
 
 
 @require_safe

@@ -1,6 +1,6 @@
 """A partition now: capacity by node, who runs, who waits and why, the latest plans."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -21,7 +21,7 @@ from console.core.in_parts import render_in_parts
 from console.core.lazy import lazy
 from console.overview import job_lists
 from console.overview.job_lists import STATES, JobFilter, kept_parameters
-from console.overview.nodemap import HeldJob, NodeView, Squaring, held_jobs, moves_of, read_nodes
+from console.overview.nodemap import NodeView, Squaring, held_jobs, moves_of, read_nodes
 from console.overview.openplans import under_way
 from console.overview.selectors import (
     HELD_PHASES,
@@ -34,11 +34,11 @@ from console.overview.workers import takeable_jobs
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.reports.immune import NOBODY, immune_parts
+from console.reports.lane_bars import kept_places
 from console.reports.lanes import FirstLanes
 from console.reports.seen import Seen, job_counts, level_field
 from console.reports.squares import SquareSource
 from console.steering.models import KeptPlace, Plan
-from scheduler.model.policy import Dispatch
 
 LATEST_PLANS = 8
 IMMUNE_USERS = 20
@@ -89,14 +89,6 @@ def partition_now(request: HttpRequest, name: str) -> HttpResponseBase:
     )
 
 
-def _kept(partition: Partition, state: PartitionState) -> list[KeptPlace]:
-    """The nodes that are kept there; asked for only where the policy has any kept."""
-    if state.policy.dispatch is not Dispatch.MANAGED:
-        return []
-    rows = KeptPlace.objects.filter(cluster=partition.cluster_id, partition=partition.name, until__gt=0)
-    return list(rows.filter(refused=""))
-
-
 def _top(request: HttpRequest, partition: Partition, nodes: list[SeenNode]) -> dict[str, Any]:
     """What stands around the part that is live: the filters, and the lanes, which ask for their own data."""
     lane_nodes = [node for node in nodes if partition.name in node.partitions]
@@ -143,7 +135,7 @@ def _same_for_all(request: HttpRequest, partition: Partition, state: PartitionSt
     held, waiting = jobs.filter(phase__in=HELD_PHASES), jobs.filter(phase=JobPhase.PENDING)
     query = request.GET.copy()
     query.pop("since", None)
-    kept = _kept(partition, state)
+    kept = kept_places(partition, state.policy)
 
     def known(
         phases: tuple[JobPhase, ...],
@@ -196,18 +188,15 @@ def _nodes(
         lambda names: held_jobs(held, axis, names),
         names=[rule.name for rule in state.policy.levels],
         moves=lambda jobs: moves_of(
-            state.plans, kept, takeable_jobs(partition, _spread(jobs), grouped=grouped)
+            state.plans,
+            kept,
+            takeable_jobs(partition, [job.job_id for job in jobs if len(job.alloc) > 1], grouped=grouped),
         ),
         squaring=Squaring(
             lambda by: SquareSource.of(partition, state.policy).scale(by, state.nodes),
             lambda node: node.unit_in(partition.name),
         ),
     )
-
-
-def _spread(jobs: Iterable[HeldJob]) -> list[str]:
-    """Those that are on several nodes."""
-    return [job.job_id for job in jobs if len(job.alloc) > 1]
 
 
 def _immune(partition: Partition, state: PartitionState) -> dict[str, Any]:
