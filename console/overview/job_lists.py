@@ -144,11 +144,6 @@ class JobList:
         """The columns' parameter in the address."""
         return f"{self.key}_col"
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The keys of its columns, in their order."""
-        return tuple(column.key for column in self.columns)
-
 
 Levels = tuple[Level, Level]
 """A job's user level and task level."""
