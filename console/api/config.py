@@ -18,8 +18,7 @@ from console.api.policy_document import PolicyDocumentSerializer
 from console.api.strict import valid
 from console.core.diff import KeyDifference
 from console.partitions.models import Partition
-from console.partitions.own_file import allowed_to, require_import
-from console.partitions.priority_file import export_config, import_config
+from console.partitions.priority_file import allowed_to, export_config, import_config, require_import
 from console.partitions.selectors import visible_partitions
 from console.projects.models import UrgencyBy
 

@@ -1,10 +1,8 @@
 """A partition's lanes, as the chart on its page draws them."""
 
-import re
 from functools import cached_property
 from typing import ClassVar
 
-from django.http import HttpResponse
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
@@ -13,15 +11,14 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from console.accounts.permissions import Permission
 from console.api.dataclasses import DataclassSerializer
 from console.api.reports import PartitionReport
 from console.core import clock
 from console.partitions.models import Partition
-from console.reports.lane_json import SCHEMA, written_lanes
-from console.reports.lane_window import BadWindowError, LaneWindow
-from console.reports.lanes import Lanes, read_lanes, usual_window
+from console.reports.lanes import SCHEMA, BadWindowError, Lanes, LaneWindow, lanes_document, read_lanes
 
 FRESH_S = 5
 """An answer is good for so long, and no longer than nothing has changed."""
@@ -140,16 +137,17 @@ class PartitionLanes(PartitionReport):
         return f'W/"{self.shown.pk}.{self.shown.revision_id}.{self.cluster.version}.{while_fresh}"'
 
     @extend_schema(parameters=ASKED, responses=LanesSerializer)
-    def get(self, request: Request, name: str) -> HttpResponse:
+    def get(self, request: Request, name: str) -> Response:
         """From half an hour ago to in half an hour unless told, at most eight days."""
+        # Without the serializer, which describes it: there are thousands of bars.
         found = read_lanes(self.shown, window_asked(request), _rows(request))
-        return _answer(request, self.shown, found)
+        return Response(lanes_document(self.shown, found))
 
 
 def window_asked(request: Request) -> LaneWindow:
     """`from` and `to` of the address."""
     try:
-        return usual_window(_moment(request, "from"), _moment(request, "to"))
+        return LaneWindow.usual(_moment(request, "from"), _moment(request, "to"))
     except BadWindowError as error:
         raise ValidationError({error.key: [str(error)]}) from error
 
@@ -171,19 +169,3 @@ def _moment(request: Request, key: str) -> int | None:
     if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_EPOCH):
         raise BadWindowError(key, _("Must be epoch seconds, a whole number."))
     return int(text)
-
-
-def _answer(request: Request, partition: Partition, found: Lanes) -> HttpResponse:
-    """By hand: thousands of bars, each of a few plain values, of which few change from one answer to the next."""
-    written = written_lanes(partition, found)
-    answer = HttpResponse(content_type="application/json")
-    if not _takes_gzip(request):
-        answer.content = b"".join(written.pieces)
-        return answer
-    answer.content = written.compressed()
-    answer["Content-Encoding"] = "gzip"
-    return answer
-
-
-def _takes_gzip(request: Request) -> bool:
-    return bool(re.search(r"\bgzip\b", request.headers.get("Accept-Encoding", "")))

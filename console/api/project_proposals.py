@@ -21,9 +21,9 @@ from console.api.project_fields import ProjectFieldsSerializer, ProjectKeysSeria
 from console.api.strict import valid
 from console.projects.changing import AlreadyDecidedError
 from console.projects.models import ProjectProposal, RequestState
-from console.projects.proposals import By, accept, propose, proposed_data, take_back, turn_down
+from console.projects.proposals import accept, propose, proposed_data, take_back, turn_down
 from console.projects.selectors import visible_proposals
-from console.projects.services import ProjectData
+from console.projects.services import By, ProjectData
 
 ACCEPT, REJECT, WITHDRAW = "accept", "reject", "withdraw"
 

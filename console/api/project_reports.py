@@ -17,7 +17,7 @@ from console.api.reports import days_asked
 from console.api.work import WorkSerializer, work_data
 from console.projects.models import Project
 from console.projects.selectors import visible_projects
-from console.reports.project_levels import MemberLevel, PartitionStanding, PatternLevel, project_levels
+from console.reports.levels import MemberLevel, PartitionStanding, PatternLevel, project_levels
 from console.reports.project_work import DAYS, MOST_DAYS, ProjectStops, ProjectWaits, project_work
 
 

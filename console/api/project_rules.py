@@ -17,9 +17,14 @@ from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.changes import ReasonSerializerField, VersionField, changing
 from console.api.errors import ConflictError
 from console.api.strict import valid
-from console.projects.changing import AlreadyDecidedError, decide_request, withdraw_request
+from console.projects.changing import (
+    AlreadyDecidedError,
+    change_rules,
+    decide_request,
+    rules_row,
+    withdraw_request,
+)
 from console.projects.models import Project, ProjectRules, RequestState, UrgencyBy, UrgencyRequest
-from console.projects.rule_changes import change_rules, rules_row
 from console.projects.rulebook import (
     FLAGS,
     NUMBERS,

@@ -6,7 +6,16 @@ from console.core.missed import MissedChanges
 from console.core.saying import names, set_in_type
 
 
-class ChangedSinceError(Exception):
+class OvertakenError(Exception):
+    """Somebody else was quicker: nothing was done."""
+
+    @property
+    def for_people(self) -> str:
+        """What a page says."""
+        return str(self)
+
+
+class ChangedSinceError(OvertakenError):
     """Somebody else changed the thing after it was read: nothing was done, look again.
 
     `what` names it in words (`project alpha`); `seen` is the version that the caller had read, `current`

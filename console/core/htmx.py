@@ -61,12 +61,21 @@ def part_name(request: HttpRequest, template: str) -> str | None:
 
 
 def render_page(
-    request: HttpRequest, template: str, context: Mapping[str, Any], *, status: int = 200
+    request: HttpRequest,
+    template: str,
+    context: Mapping[str, Any],
+    *,
+    status: int = 200,
+    invalid: bool = False,
 ) -> HttpResponse:
-    """The page, or only the part of it that htmx asked for."""
+    """The page, or only the part of it that htmx asked for.
+
+    `invalid`: with a form that is not right as it was sent, which is 422 for htmx (`responseHandling`), 200 without.
+    """
     part = part_name(request, template)
     name = f"{template}#{part}" if part else template
-    return render(request, name, {**context, "is_part": part is not None}, status=status)
+    told = {"invalid": invalid, **context, "is_part": part is not None}
+    return render(request, name, told, status=UNPROCESSABLE if invalid and wants_part(request) else status)
 
 
 def without_version(asked: QueryDict) -> str:
@@ -74,11 +83,6 @@ def without_version(asked: QueryDict) -> str:
     kept = asked.copy()
     kept.pop("since", None)
     return kept.urlencode()
-
-
-def invalid_form_status(request: HttpRequest) -> int:
-    """422 for htmx (allowed to swap in `responseHandling`), 200 for a plain form."""
-    return UNPROCESSABLE if wants_part(request) else 200
 
 
 def unchanged(request: HttpRequest, version: int, observed: Mapping[str, Any]) -> HttpResponse | None:

@@ -5,9 +5,10 @@ Such a post saves and checks nothing; the page comes back with what was typed an
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, cast
 
-from django.forms import BaseFormSet, Form, formset_factory
+from django.forms import BaseForm, BaseFormSet, Form, formset_factory
 from django.http import QueryDict
 
 from console.core.limits import most
@@ -34,6 +35,7 @@ class Rows(BaseFormSet):
         return [(i, form.cleaned_data) for i, form in enumerate(self.forms) if form.has_changed()]
 
 
+@cache
 def rows_of(form: type[Form]) -> type[Rows]:
     """The class of rows of `form`."""
     made = formset_factory(
@@ -42,9 +44,18 @@ def rows_of(form: type[Form]) -> type[Rows]:
     return cast(type[Rows], made)
 
 
-def typed_form(data: QueryDict, form: type[Form]) -> Typed:
+def make_rows(forms: Mapping[str, type[Form]], **kwargs: Any) -> dict[str, Rows]:
+    """The rows by prefix: `data=` what was posted, or `initial=` a list for each prefix."""
+    initial = kwargs.pop("initial", {})
+    return {
+        prefix: rows_of(form)(prefix=prefix, initial=initial.get(prefix), **kwargs)
+        for prefix, form in forms.items()
+    }
+
+
+def typed_form(data: QueryDict, form: BaseForm) -> Typed:
     """What was typed into a form, unchecked, as its `initial`."""
-    fields = form.base_fields
+    fields = form.fields
     return {name: fields[name].widget.value_from_datadict(data, {}, name) for name in fields}
 
 

@@ -6,14 +6,12 @@ from typing import Any
 
 from console.cluster.models import Cluster
 from console.partitions.models import Partition
-from console.partitions.own_file import Allowed
-from console.partitions.priority_file import diff_config
+from console.partitions.priority_file import Allowed, diff_config
 from console.partitions.selectors import policy_of
 from console.partitions.services import checked
 from console.projects.models import Project
 from console.projects.selectors import core_projects
-from console.projects.services import SETTABLE, ProjectData, data_of
-from console.projects.validation import validate
+from console.projects.services import SETTABLE, ProjectData, data_of, validate
 from scheduler.contracts.config import (
     ConfigProject,
     decode_partition,

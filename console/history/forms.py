@@ -10,16 +10,14 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from console.cluster.models import Cluster
-from console.core.rows import Rows
+from console.core.rows import Rows, make_rows
 from console.core.saying import with_label
 from console.history.changes import HypotheticalChange, policy_change, project_change, proposal_change
 from console.partitions.comparing import side
 from console.partitions.documents import checked_policy
-from console.partitions.forms import PolicyForm, make_rows
+from console.partitions.forms import ROW_FORMS, TYPES, PolicyForm, quota_form, task_type_document
 from console.partitions.models import Partition, PolicyDraft
-from console.partitions.quota_form import quota_form
-from console.partitions.task_types_form import TYPES, task_type_document
-from console.projects.forms import TASKS, ProjectForm, TaskRows, project_data
+from console.projects.forms import PATTERNS, TASKS, ProjectForm, project_data
 from console.projects.models import UrgencyRequest
 from console.projects.services import URGENCY
 from console.projects.services import project_data as data_now
@@ -38,7 +36,7 @@ class FormFaultsError(Exception):
 
 def typed_policy(partition: Partition, data: QueryDict) -> HypotheticalChange:
     """The policy that the partition's form says. Raises `FormFaultsError`."""
-    form, rows = PolicyForm(data=_with_reason(data)), make_rows(data=data)
+    form, rows = PolicyForm(data=_with_reason(data)), make_rows(ROW_FORMS, data=data)
     del form.fields["admins"]
     policy = None
     if all([form.is_valid(), *(each.is_valid() for each in rows.values())]):
@@ -64,7 +62,7 @@ def compared_policy(partition: Partition, key: str) -> HypotheticalChange:
 
 def typed_types(data: QueryDict) -> list[TaskType]:
     """The rows of task types alone, whatever else the policy's form says. Raises `FormFaultsError`."""
-    rows = make_rows(data=data)[TYPES]
+    rows = make_rows(ROW_FORMS, data=data)[TYPES]
     if not rows.is_valid():
         raise FormFaultsError(_row_faults([rows]))
     try:
@@ -95,7 +93,7 @@ def typed_project(
     values = _with_reason(data)
     if code is not None:
         values["code"] = code
-    form, tasks = ProjectForm(values), TaskRows(values, prefix=TASKS)
+    form, tasks = ProjectForm(values), make_rows(PATTERNS, data=values)[TASKS]
     if not all([form.is_valid(), tasks.is_valid()]):
         raise FormFaultsError(_faults(form, [tasks]))
     try:

@@ -47,11 +47,11 @@ from console.history.studies import ask, cancel, takes_too_long, title_of, tried
 from console.history.studying import SILENT
 from console.history.what_if import NotNowError, what_if
 from console.history.wording import plots_of, sentences
+from console.partitions.forms import TYPES
 from console.partitions.models import Partition
-from console.partitions.own_file import allowed_to, require_import
+from console.partitions.priority_file import allowed_to, require_import
 from console.partitions.selectors import policy_in_force, policy_of, visible_partitions, written_out
-from console.partitions.task_types_form import TYPES
-from console.partitions.views.drafts import asked_draft
+from console.partitions.views import asked_draft
 from console.projects.selectors import visible_projects, visible_requests
 from scheduler.contracts.config import encode_policy
 from scheduler.contracts.errors import InputError

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop, pgettext
 from console.accounts.permissions import Permission
 from console.cluster.models import Cluster, Job, Node
 from console.partitions.models import Partition
-from console.partitions.own_file import imports_some
+from console.partitions.priority_file import imports_some
 from console.projects.selectors import visible_projects
 from console.steering.models import Plan
 

@@ -1,24 +1,68 @@
-"""The node map: per node a bar of what counts there, a block per job in the colour of the job's level."""
+"""A partition's nodes on its page: which of them, shown as bars, squares or a table, all in the address.
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+A bar is what counts on a node, a block per job in the colour of the job's level.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from django.utils.translation import get_language, ngettext
+from django.core.paginator import Page, Paginator
+from django.db.models import F, QuerySet, TextField
+from django.db.models.functions import Cast
+from django.http import QueryDict
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy, ngettext
 
-from console.cluster.selectors import SeenNode
+from console.cluster.lookups import HasAnyKey
+from console.cluster.models import Job
+from console.cluster.selectors import SeenNode, alike
 from console.core import clock, saying
-from console.core.remembered import on_forgetting
 from console.core.saying import say_again as _
 from console.core.templatetags.ui import node_state
-from console.overview.heldjobs import HeldJob
 from console.overview.openplans import OpenPlan
-from console.reports.kinds import drawn_resource, lacks_cpus
+from console.reports import squares
+from console.reports.squares import (
+    Shade,
+    Square,
+    SquareColour,
+    SquareScale,
+    UnitOfSquares,
+    drawn_resource,
+    lacks_cpus,
+)
 from console.steering.models import KeptPlace, Plan, PlanState
 from scheduler.model.jobs import Level
+from scheduler.model.resource_kinds import main_resource
+from scheduler.priority.order import natural
+
+
+class HeldJob(NamedTuple):
+    """What a node's bar needs of a job that holds a part of it: thousands are read for a map, so no more than this."""
+
+    job_id: str
+    name: str
+    user: str
+    level: Level
+    alloc: Mapping[str, Mapping[str, int]]
+
+
+def held_jobs(jobs: QuerySet[Job], axis: str, nodes: Collection[str]) -> list[HeldJob]:
+    """Jobs that hold something on some of these nodes; `axis` is the level that colours them. One query."""
+    if not nodes:
+        return []
+    # Most jobs are on one node, which an index finds; with OR no database would use it. The others' JSON is read.
+    parts = (jobs.filter(on_node__in=nodes), jobs.filter(HasAnyKey(F("alloc"), list(nodes)), on_node=""))
+    columns = ("job_id", "name", "user", axis, Cast("alloc", TextField()))
+    one, several = (part.order_by().values_list(*columns) for part in parts)
+    rows: Iterable[tuple[str, str, str, Level, str]] = one.union(several, all=True)
+    return [
+        HeldJob(job_id, name, user, level, json.loads(alloc)) for job_id, name, user, level, alloc in rows
+    ]
+
 
 DENSE_ABOVE = 48
 """With more nodes than this the map shows bars only, and each bar's jobs on hover."""
@@ -31,9 +75,8 @@ MOST_BLOCKS = 16
 """A node with more jobs shows one block per level, which leads to the list of the node's jobs."""
 
 
-@lru_cache(maxsize=4096)
 def share(part: float, whole: float) -> str:
-    """A share as SVG takes it, the same in every language: `12.5%`. Kept: a thousand blocks begin in few places."""
+    """A share as SVG takes it, the same in every language: `12.5%`."""
     return f"{100 * part / whole:.5g}%" if whole else "0%"
 
 
@@ -156,14 +199,8 @@ def node_map(
             if name in by_node:
                 by_node[name].append(job)
     ticked = len(nodes) <= DENSE_ABOVE
-    painter = _Painter(tuple(names), moves or Moves(), get_language())
+    painter = _Painter(tuple(names), moves or Moves())
     return [painter.bar(node, by_node[node.name], ticked=ticked) for node in nodes]
-
-
-MOST_KEPT = 4096
-_kept: dict[Any, tuple[tuple[Any, ...], "NodeBar"]] = {}
-"""The bars of the last looks, with what they were made of. A drawn bar is remembered by what it shows (`maps.py`)."""
-on_forgetting(_kept.clear)
 
 
 def _rank(job: HeldJob) -> tuple[bool, int, str]:
@@ -182,33 +219,14 @@ class _Share(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Painter:
-    """Makes bars, knowing the levels' names and what the plans move. Which language it says them in is in `_kept`."""
+    """Makes bars, knowing the levels' names and what the plans move."""
 
     names: tuple[str, ...]
     moves: Moves
-    language: str | None
 
     def bar(self, node: SeenNode, jobs: list[HeldJob], *, ticked: bool) -> NodeBar:
-        """One node's bar, the highest level first. The one of the last look where nothing that it shows has changed."""
+        """One node's bar, the highest level first."""
         jobs.sort(key=_rank)
-        key = (node.pk, self.names, self.language, ticked)
-        of = (node, jobs, self._moved(node.name, jobs))
-        before = _kept.get(key)
-        if before is not None and before[0] == of:
-            return before[1]
-        if len(_kept) >= MOST_KEPT:
-            _kept.clear()
-        made = self._made(node, jobs, ticked=ticked)
-        _kept[key] = (of, made)
-        return made
-
-    def _moved(self, node: str, jobs: Iterable[HeldJob]) -> tuple[Any, ...]:
-        """What plans do to this bar."""
-        leaving, takeable = self.moves.leaving, self.moves.takeable
-        told = [(leaving.get(job.job_id, ""), job.job_id in takeable) for job in jobs]
-        return told, self.moves.coming.get(node)
-
-    def _made(self, node: SeenNode, jobs: list[HeldJob], *, ticked: bool) -> NodeBar:
         resource = drawn_resource(node.total, (job.alloc[node.name] for job in jobs))
         total = node.total.get(resource, 0)
         used = min(node.used.get(resource, 0), total)
@@ -289,3 +307,225 @@ def _free(node: SeenNode) -> str:
         return _("full")
     words = _("%(amounts)s free, no cpu") if lacks_cpus(node.total, node.used) else _("%(amounts)s free")
     return words % {"amounts": saying.amounts(shown)}
+
+
+NODES_PER_PAGE = 120
+ALL = "all"
+GRID, BARS, TABLE = "grid", "bars", "table"
+VIEWS: dict[str, tuple[str, Promise]] = {
+    GRID: ("dots", gettext_lazy("Squares")),
+    BARS: ("layout-dashboard", gettext_lazy("Bars")),
+    TABLE: ("list-details", gettext_lazy("Table")),
+}
+"""`map=` in the address, with icon and name. What does not fit one page of bars is first shown as squares."""
+
+
+def _idle(node: SeenNode) -> int:
+    resource = main_resource(node.total)
+    return node.total.get(resource, 0) - node.used.get(resource, 0)
+
+
+def _has_room(node: SeenNode) -> bool:
+    return _idle(node) > 0 and not lacks_cpus(node.total, node.used)
+
+
+CHOICES: dict[str, tuple[Promise, Callable[[SeenNode], bool]]] = {
+    ALL: (gettext_lazy("all"), lambda node: True),
+    "room": (gettext_lazy("with room"), lambda node: node.up and _has_room(node)),
+    "full": (gettext_lazy("full"), lambda node: node.up and not _has_room(node)),
+    "off": (gettext_lazy("take no jobs"), lambda node: not node.up),
+}
+"""`nodes=` in the address."""
+
+
+@dataclass(frozen=True, slots=True)
+class MapChoice:
+    """A link above the map."""
+
+    value: str
+    label: Promise
+    count: int
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MapView:
+    """A way to show the nodes, as a link."""
+
+    value: str
+    icon: str
+    label: Promise
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NodeKind:
+    """The nodes of one kind on this page; `count`, `idle` and `off` are over all pages. As bars, or as squares:
+    by unit, where units are known."""
+
+    label: str
+    resource: str
+    count: int
+    idle: int
+    off: int
+    bars: list[NodeBar] = field(default_factory=list)
+    cells: list[Square] = field(default_factory=list)
+    units: list[UnitOfSquares] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """The map as the address asks for it. `colours` and `legend` are those of squares, empty for bars."""
+
+    page: Page[SeenNode]
+    kinds: list[NodeKind]
+    choices: list[MapChoice]
+    dense: bool
+    views: list[MapView]
+    colours: list[SquareColour] = field(default_factory=list)
+    legend: Sequence[Shade] = ()
+
+    @property
+    def shown(self) -> str:
+        """Which of the views it is."""
+        return next(view.value for view in self.views if view.chosen)
+
+    @property
+    def bars(self) -> list[NodeBar]:
+        """All bars of the page."""
+        return [bar for kind in self.kinds for bar in kind.bars]
+
+
+@dataclass(frozen=True, slots=True)
+class Squaring:
+    """How nodes are shown as squares: coloured by what, and in which unit each is."""
+
+    scale: Callable[[str], SquareScale]
+    unit_of: Callable[[SeenNode], str] = lambda _node: ""
+
+
+def kind_of(node: SeenNode) -> str:
+    """What a node is: `8 × a100, 64 cpu`. Memory is left out: it differs between nodes that are the same to people."""
+    return saying.amounts({name: n for name, n in node.total.items() if name != "mem"})
+
+
+Order = tuple[int, int, str, tuple[str, str]]
+
+
+def _by_kind(nodes: Iterable[SeenNode]) -> dict[int, tuple[int, int, str]]:
+    """Of what nodes have, by its identity, the place among the kinds: what nodes share is looked at once."""
+    alike = {id(node.total): node for node in nodes}
+    return {key: _kind_order(node) for key, node in alike.items()}
+
+
+def _kind_order(node: SeenNode) -> tuple[int, int, str]:
+    resource = main_resource(node.total)
+    return (resource == "cpu", -node.total.get(resource, 0), kind_of(node))
+
+
+def read_nodes(
+    query: QueryDict,
+    nodes: Sequence[SeenNode],
+    held: Callable[[list[str]], Iterable[HeldJob]],
+    names: Sequence[str] = (),
+    moves: Callable[[Iterable[HeldJob]], Moves] = lambda _jobs: Moves(),
+    squaring: Squaring | None = None,
+) -> NodeView:
+    """The map of a partition's nodes; what makes no sense in the address is left out.
+
+    `held`: the jobs that hold something on some of these nodes; they and `moves` are asked for where there are bars.
+    `squaring`: how squares are made.
+    """
+    asked = query.get("nodes", ALL)
+    chosen = asked if asked in CHOICES else ALL
+    kinds = _by_kind(nodes)
+
+    def order(node: SeenNode) -> Order:
+        """GPUs first, the larger kinds first; then by name, numbers as numbers."""
+        return (*kinds[id(node.total)], natural(node.name))
+
+    wanted = sorted(filter(CHOICES[chosen][1], nodes), key=order)
+    every = {
+        label: list(group) for label, group in groupby(wanted, key=lambda node: kinds[id(node.total)][2])
+    }
+    view = _view(query, len(wanted))
+    if view == GRID and squaring:
+        return _grid(query, nodes, wanted, every, chosen, squaring)
+    page = Paginator(wanted, NODES_PER_PAGE).get_page(query.get("n_page"))
+    jobs = held([node.name for node in page])
+    bars = node_map(list(page), jobs, names, moves(jobs))
+    return NodeView(
+        page=page,
+        kinds=[
+            _kind(label, every[label], bars=list(group))
+            for label, group in groupby(bars, lambda bar: kinds[id(bar.node.total)][2])
+        ],
+        choices=_choices(nodes, chosen),
+        dense=len(wanted) > DENSE_ABOVE,
+        views=_views(view),
+    )
+
+
+def _view(query: QueryDict, count: int) -> str:
+    """As asked; else squares, if the bars would not fit one page. Who asks for a page of bars wants bars."""
+    asked = query.get("map", "")
+    if asked in VIEWS:
+        return asked
+    return GRID if count > NODES_PER_PAGE and not query.get("n_page") else BARS
+
+
+def _grid(
+    query: QueryDict,
+    nodes: Sequence[SeenNode],
+    wanted: Sequence[SeenNode],
+    every: Mapping[str, list[SeenNode]],
+    chosen: str,
+    squaring: Squaring,
+) -> NodeView:
+    """All wanted nodes at once."""
+    colours = squares.colours(query.get("by"))
+    shades = squaring.scale(next(colour.value for colour in colours if colour.chosen))
+    return NodeView(
+        page=Paginator(wanted, max(1, len(wanted))).get_page(1),
+        kinds=[
+            _kind(label, group, cells=squares.squares(group, shades), unit_of=squaring.unit_of)
+            for label, group in every.items()
+        ],
+        choices=_choices(nodes, chosen),
+        dense=True,
+        views=_views(GRID),
+        colours=colours,
+        legend=shades.legend,
+    )
+
+
+def _views(shown: str) -> list[MapView]:
+    return [MapView(value, icon, label, value == shown) for value, (icon, label) in VIEWS.items()]
+
+
+def _choices(nodes: Sequence[SeenNode], chosen: str) -> list[MapChoice]:
+    sorts = alike(nodes)
+    return [
+        MapChoice(value, label, sum(count for node, count in sorts if test(node)), value == chosen)
+        for value, (label, test) in CHOICES.items()
+    ]
+
+
+def _kind(
+    label: str,
+    nodes: Sequence[SeenNode],
+    bars: Sequence[NodeBar] = (),
+    cells: Sequence[Square] = (),
+    unit_of: Callable[[SeenNode], str] = lambda _node: "",
+) -> NodeKind:
+    sorts = alike(nodes)
+    return NodeKind(
+        label=label,
+        resource=main_resource(nodes[0].total),
+        count=len(nodes),
+        idle=sum(max(0, _idle(node)) * count for node, count in sorts if node.up),
+        off=sum(count for node, count in sorts if not node.up),
+        bars=list(bars),
+        cells=list(cells),
+        units=squares.by_unit(cells, unit_of),
+    )

@@ -1,22 +1,20 @@
-"""The plans of some partitions that are not over, as their cards and pages tell of them.
+"""The plans of some partitions that are not over, as cards and pages tell of them, and the steps of those under way.
 
 There may be hundreds that are only proposed, of which a page says how many there are: so this is no model, and whom a
 plan stops is understood of those only of which a page says it.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
 from itertools import starmap
 from typing import Any, NamedTuple
 
-from django.db.models import OuterRef, QuerySet, Subquery, TextField
+from django.db.models import OuterRef, Subquery, TextField
 from django.db.models.functions import Cast
-from django.utils.translation import get_language
 
 from console.cluster.models import Cluster
-from console.core import kept_queries
 from console.core.sentence_field import with_sentences
 from console.steering.models import OPEN_STATES, STOP_KINDS, ActionState, Plan, PlannedAction, PlanState
 from console.steering.sentences import shortly
@@ -67,12 +65,7 @@ class OpenPlan(NamedTuple):
     @property
     def state_words(self) -> str:
         """Its state as people say it."""
-        return _state_words(self.state, get_language())
-
-
-@lru_cache(maxsize=64)
-def _state_words(state: str, _language: str | None) -> str:
-    return str(dict(PlanState.choices).get(state, state))
+        return str(dict(PlanState.choices).get(self.state, self.state))
 
 
 _JSON = {"told_tasks": "tasks", "stops": "victims", "places": "placement"}
@@ -81,12 +74,8 @@ _FIELDS = tuple(Cast(_JSON[name], TextField()) if name in _JSON else name for na
 
 def open_plans_of(cluster: Cluster, names: Sequence[str]) -> list[OpenPlan]:
     """The latest first; one query."""
-    return list(starmap(OpenPlan, kept_queries.rows(_open_plans, cluster.pk, *names)))
-
-
-def _open_plans(cluster: int, *names: str) -> QuerySet[Plan, Any]:
     rows = Plan.objects.filter(cluster=cluster, partition__in=names, state__in=OPEN_STATES)
-    return rows.annotate(next_stop=_next_stop()).values_list(*_FIELDS)
+    return list(starmap(OpenPlan, rows.annotate(next_stop=_next_stop()).values_list(*_FIELDS)))
 
 
 def _next_stop() -> Subquery:
@@ -95,3 +84,38 @@ def _next_stop() -> Subquery:
         plan=OuterRef("pk"), state=ActionState.PLANNED, kind__in=STOP_KINDS, not_before__isnull=False
     )
     return Subquery(steps.order_by("not_before").values("not_before")[:1])
+
+
+SHOWN_PLANS = 3
+SHOWN_STEPS = 8
+MOST_STEPS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """A plan with its steps, those that are still to be done first when there are too many to show."""
+
+    plan: OpenPlan
+    steps: list[PlannedAction] = field(default_factory=list)
+    more: int = 0
+
+
+def under_way(plans: Iterable[OpenPlan]) -> tuple[list[UnderWay], int]:
+    """The first plans that are under way, and how many more there are. One query when there is any."""
+    going = [plan for plan in plans if plan.state != PlanState.PROPOSED]
+    shown = going[:SHOWN_PLANS]
+    if not shown:
+        return [], 0
+    rows = PlannedAction.objects.filter(plan__in=[plan.pk for plan in shown]).order_by("order", "id")
+    steps: dict[int, list[PlannedAction]] = {}
+    for step in rows[:MOST_STEPS]:
+        steps.setdefault(step.plan_id, []).append(step)
+    return [_shown(plan, steps.get(plan.pk, [])) for plan in shown], len(going) - len(shown)
+
+
+def _shown(plan: OpenPlan, steps: list[PlannedAction]) -> UnderWay:
+    if len(steps) <= SHOWN_STEPS:
+        return UnderWay(plan, steps)
+    open_first = sorted(steps, key=lambda step: step.verified_at is not None)
+    chosen = {step.pk for step in open_first[:SHOWN_STEPS]}
+    return UnderWay(plan, [step for step in steps if step.pk in chosen], len(steps) - SHOWN_STEPS)

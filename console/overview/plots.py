@@ -1,14 +1,18 @@
 """Plots as numbers for a template: columns over time, of parts on top of each other, drawn as SVG by the server."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from console.cluster.models import Cluster
+from console.core.saying import percent
 from console.core.templatetags.ui import level_class
-from console.history.timeline import UNCONFIGURED
+from console.history.timeline import UNCONFIGURED, Timeline, read_days
+from scheduler.model.resource_kinds import LABELS
 
 WIDTH, HEIGHT = 960, 150
 LEFT, TOP, BOTTOM = 44, 8, 20
@@ -153,3 +157,51 @@ def _times(steps: Sequence[SeenStep], width: float) -> list[AxisMark]:
 def svg_number(value: float) -> str:
     """A measure as SVG takes it, the same in every language."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def day_plots(cluster: Cluster, names: Iterable[str]) -> dict[str, list[Plot]]:
+    """By partition; none for one of which nothing is recorded. One query for all."""
+    return {name: _plots(day) for name, day in read_days(cluster.pk, sorted(names)).items() if day.seen}
+
+
+def _plots(day: Timeline) -> list[Plot]:
+    """Their keys are those of the timeline's own plots, to which they lead."""
+    facts = {"what": LABELS[day.resource], "share": percent(day.busy or 0.0)}
+    busy = plot(
+        "busy",
+        _("Running by level"),
+        _("%(what)ss %(share)s busy") % facts,
+        day.steps,
+        lambda step: [(css_of(level), step.ran(level)) for level in day.running_levels],
+        Scale(count_words),
+    )
+    return [busy, queue_plot(day, _("Waiting by level")), stops_plot(day)]
+
+
+def queue_plot(found: Timeline, title: str) -> Plot:
+    """How many jobs waited, by level."""
+    return plot(
+        "queue",
+        title,
+        _("%(n)s at most") % {"n": count_words(max(step.waiting for step in found.steps))},
+        found.steps,
+        lambda step: [(css_of(level), step.mean(level)) for level in found.levels],
+        Scale(count_words),
+    )
+
+
+def stops_plot(found: Timeline) -> Plot:
+    """How many runs were stopped."""
+    return plot(
+        "stops",
+        _("Runs stopped"),
+        _("%(n)s in all") % {"n": found.stops},
+        found.steps,
+        lambda step: [(PLAIN, float(step.stops))],
+        Scale(count_words),
+    )
+
+
+def count_words(value: float) -> str:
+    """A number to three places."""
+    return f"{value:.3g}"

@@ -2,18 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from console.overview.views import (
-    home,
-    jobs,
-    levels,
-    mine,
-    node,
-    partition,
-    priority_file,
-    quotas,
-    timeline,
-    user,
-)
+from console.overview.views import home, jobs, partition, priority_file, quotas, timeline
 
 urlpatterns: list[URLPattern] = [
     path("", home.overview, name="overview"),
@@ -21,10 +10,10 @@ urlpatterns: list[URLPattern] = [
     path("partitions/<str:name>/", partition.partition_now, name="partition"),
     path("partitions/<str:name>/timeline/", timeline.partition_timeline, name="partition-timeline"),
     path("partitions/<str:name>/quotas/", quotas.quotas, name="partition-quotas"),
-    path("levels-preview/", levels.levels_preview, name="levels-preview"),
-    path("nodes/<str:node_name>/", node.node, name="node"),
-    path("users/<path:user_name>/", user.user, name="user"),
-    path("my-jobs/", mine.mine, name="my-jobs"),
+    path("levels-preview/", home.levels_preview, name="levels-preview"),
+    path("nodes/<str:node_name>/", home.node, name="node"),
+    path("users/<path:user_name>/", jobs.user, name="user"),
+    path("my-jobs/", jobs.mine, name="my-jobs"),
     path("jobs/", jobs.jobs, name="jobs"),
     path("jobs/<str:job_id>/", jobs.job, name="job"),
     path("priority-file/", priority_file.priority_file, name="priority-file"),

@@ -1,18 +1,21 @@
-"""The workers of an elastic job over time, and for whom it is without some of them now."""
+"""The workers of elastic jobs: how many over time, who is without some of them now, which ones may be taken."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import QuerySet
+from django.db.models import Q
 from django.utils import timezone
 
-from console.cluster.elastic import SaidOfJob
+from console.cluster.elastic import SaidOfJob, WorkerCounter
 from console.cluster.models import Cluster, Job, JobPhase, JobRun
 from console.core import clock
 from console.core.saying import in_a_row
 from console.overview.plots import svg_number
+from console.partitions.models import Partition
+from console.partitions.selectors import policy_of, task_types_in
+from console.projects.selectors import elastic_patterns
 from console.steering.models import ActionState, Fate, Plan, PlanKind, PlannedAction, Victim
 from scheduler.model.actions import RESIZING, ActionKind
 from scheduler.model.sentence import Sentence, say
@@ -37,7 +40,11 @@ class TakenNodes:
 def nodes_missing(cluster: Cluster, said: Iterable[SaidOfJob]) -> dict[str, Sentence]:
     """By job, how many of its nodes a running job of several nodes has, and when the others come back, in words; two
     queries for all of them."""
-    jobs = {each.job.job_id: each for each in said if _may_grow(each)}
+    jobs = {
+        each.job.job_id: each
+        for each in said
+        if each.words.elastic and not each.job.group and each.job.phase == JobPhase.RUNNING
+    }
     if not jobs:
         return {}
     last = {action.job_id: action for action in _shrinks(cluster, jobs)}
@@ -48,7 +55,9 @@ def nodes_missing(cluster: Cluster, said: Iterable[SaidOfJob]) -> dict[str, Sent
     )
     told = {}
     for job_id, action in last.items():
-        has, wish = len(jobs[job_id].job.alloc), _wish(jobs[job_id], _before(action))
+        elastic, has = jobs[job_id].words.elastic, len(jobs[job_id].job.alloc)
+        before = len(_victim(action)["keeps"]) + len(_victim(action)["nodes"])
+        wish = elastic.wish if elastic is not None and elastic.wish else before
         if has < wish:
             waits = action.plan.job_id in present
             code = "elastic.nodes_taken" if waits else "elastic.nodes_back"
@@ -59,7 +68,8 @@ def nodes_missing(cluster: Cluster, said: Iterable[SaidOfJob]) -> dict[str, Sent
 def changes_of(cluster: Cluster, job: Job, since: int, now: int) -> list[Change]:
     """Of a job of several nodes: when it began and ended to have how many."""
     runs = JobRun.objects.filter(cluster=cluster, job_id=job.job_id).exclude(ended__lt=since)
-    given = {(a.run_start, a.run_restarts): a for a in _shrinks(cluster, {job.job_id: None}) if _in_place(a)}
+    shrunk = (a for a in _shrinks(cluster, {job.job_id: None}) if a.kind == ActionKind.SHRINK)
+    given = {(a.run_start, a.run_restarts): a for a in shrunk}
     changes: list[Change] = []
     for run in runs.order_by("-start")[:200]:
         has = len(run.nodes)
@@ -92,10 +102,6 @@ def taken_nodes(cluster: Cluster, job: Job) -> list[TakenNodes]:
     ]
 
 
-def _may_grow(said: SaidOfJob) -> bool:
-    return bool(said.words.elastic) and not said.job.group and said.job.phase == JobPhase.RUNNING
-
-
 def _shrinks(cluster: Cluster, jobs: Mapping[str, object]) -> list[PlannedAction]:
     """What took nodes of jobs, the latest last."""
     rows = PlannedAction.objects.filter(
@@ -113,19 +119,6 @@ def _victim(action: PlannedAction) -> dict[str, list[str]]:
     """What the plan says of the job's nodes; empty where it gives up none."""
     mine = (each for each in action.plan.victims if each["job"] == action.job_id and each.get("keeps"))
     return next(mine, {})
-
-
-def _before(action: PlannedAction) -> int:
-    return len(_victim(action)["keeps"]) + len(_victim(action)["nodes"])
-
-
-def _wish(said: SaidOfJob, before: int) -> int:
-    elastic = said.words.elastic
-    return elastic.wish if elastic is not None and elastic.wish else before
-
-
-def _in_place(action: PlannedAction) -> bool:
-    return action.kind == ActionKind.SHRINK
 
 
 WIDTH, HEIGHT = 960, 150
@@ -182,7 +175,8 @@ def workers_plot(said: SaidOfJob, cluster: Cluster) -> WorkersPlot | None:
     taken: Sequence[TakenWorker | TakenNodes]
     changes: Iterable[Change]
     if said.job.group:
-        ids = list(_workers(cluster, said.job).values_list("job_id", flat=True))
+        workers = Job.objects.filter(cluster=cluster, group=said.job.group, partition=said.job.partition)
+        ids = list(workers.values_list("job_id", flat=True))
         taken, changes = _taken(cluster, said.job, ids), _changes(cluster, ids, since, now)
     else:
         taken, changes = taken_nodes(cluster, said.job), changes_of(cluster, said.job, since, now)
@@ -235,10 +229,6 @@ def worker_of(victim: Victim) -> str:
     )
 
 
-def _workers(cluster: Cluster, job: Job) -> QuerySet[Job]:
-    return Job.objects.filter(cluster=cluster, group=job.group, partition=job.partition)
-
-
 def _taken(cluster: Cluster, job: Job, ids: Sequence[str]) -> list[TakenWorker]:
     """Who took workers, the latest first."""
     rows = Victim.objects.filter(cluster=cluster, job_id__in=ids).select_related("plan").order_by("-id")
@@ -287,3 +277,41 @@ def _y(count: int, most: int) -> str:
 
 def _moment(second: int) -> str:
     return f"{timezone.localtime(clock.from_epoch(second)):%m-%d %H:%M %Z}"
+
+
+IN_COMMENT = "elastic:"
+
+
+def takeable_jobs(partition: Partition, among: Iterable[str], *, grouped: bool = True) -> frozenset[str]:
+    """Their ids. An elastic job on several nodes is meant itself, if it is `among` those that are shown; of one whose
+    workers are jobs, each of these. `grouped`: whether some running jobs belong to groups.
+
+    Two queries at most; none where the policy lets nobody be shrunk.
+    """
+    if not policy_of(partition).elastic:
+        return frozenset()
+    types = {
+        name: kinds
+        for name, kinds in task_types_in([partition]).items()
+        if any(kind.elastic_min is not None for kind in kinds.types)
+    }
+    patterns = elastic_patterns(partition.cluster)
+    jobs = Job.objects.filter(cluster=partition.cluster_id, partition=partition.name, phase=JobPhase.RUNNING)
+    if not types and not patterns:
+        jobs = jobs.filter(comment__contains=IN_COMMENT)
+    # A job on one node that is alone in its group has no worker to give; of a group all are counted.
+    meant = Q(on_node="", job_id__in=list(among))
+    rows = list(
+        jobs.filter(meant | ~Q(group="") if grouped else meant).only(
+            "job_id", "name", "comment", "group", "project", "partition", "alloc", "request", "cluster_id"
+        )
+    )
+    counter = WorkerCounter(partition.cluster, types, patterns)
+    running = Counter(row.group for row in rows if row.group)
+    found = set()
+    for row in rows:
+        said = counter.said_of(row, running[row.group] if row.group else len(row.alloc))
+        least = said.words.elastic.least if said.words.elastic else None
+        if least is not None and not said.note and (said.workers or 0) > least:
+            found.add(row.job_id)
+    return frozenset(found)

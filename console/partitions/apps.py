@@ -13,7 +13,7 @@ class PartitionsConfig(AppConfig):
         """Differences of policies say values as the policy's form and the heads of pages do."""
         from console.core.labels import label_values
         from console.core.vocabulary import WORDS
-        from console.partitions.setting_fields import choices_of
+        from console.partitions.forms import choices_of
         from scheduler.model.policy import SETTINGS, Enforcement, Mode
         from scheduler.model.policy_setting import SettingKind
 

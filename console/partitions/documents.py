@@ -14,10 +14,20 @@ from django.utils.translation import gettext as _
 
 from console.core.resaying import resay
 from console.core.rows import Rows
-from console.partitions.balance_form import BALANCE, PREFIX, balance_document
-from console.partitions.forms import FURTHER_QUOTAS, LEVELS, TASKS, UNCONFIGURED, USERS, PolicyForm
-from console.partitions.keyword_form import users_of
-from console.partitions.task_types_form import TYPES, task_type_document
+from console.partitions.forms import (
+    BALANCE,
+    FURTHER_QUOTAS,
+    LEVELS,
+    PREFIX,
+    TASKS,
+    TYPES,
+    UNCONFIGURED,
+    USERS,
+    PolicyForm,
+    balance_document,
+    task_type_document,
+    users_of,
+)
 from scheduler.contracts.config import decode_policy
 from scheduler.contracts.errors import InputError
 from scheduler.model.policy import PartitionPolicy

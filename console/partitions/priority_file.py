@@ -4,7 +4,7 @@ An import is all or nothing. An entry is the whole of its project or partition: 
 default. Projects and partitions that the file does not name are left as they are; deleting is done by hand.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
@@ -12,20 +12,21 @@ from typing import Any, Self
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
+from console.accounts.access import require_write
+from console.accounts.permissions import Permission
 from console.audit.services import Context, Subject, record
 from console.cluster.models import Cluster
 from console.core.diff import KeyDifference, differences
 from console.core.limits import POLICY, PROJECT, beyond, beyond_in, rows_of
 from console.partitions.models import Partition
-from console.partitions.own_file import Allowed
-from console.partitions.selectors import partition_document, policy_of
+from console.partitions.selectors import administered_partitions, partition_document, policy_of
 from console.partitions.services import activate_policy, checked, ensure_partition, make_partition, set_admins
 from console.projects.models import Project, TaskPattern
 from console.projects.selectors import project_document
-from console.projects.services import as_wanted, change_project, create_project, data_of
-from console.projects.validation import validate
+from console.projects.services import as_wanted, change_project, create_project, data_of, validate
 from scheduler.contracts.config import (
     SCHEMA,
     Config,
@@ -37,6 +38,50 @@ from scheduler.contracts.config import (
 )
 from scheduler.contracts.errors import InputError, quoted
 from scheduler.model.sentence import say
+
+Allowed = Callable[[Config], None]
+"""Raises `InputError` with the JSON path of the first entry that the file may not have."""
+
+
+def require_import(request: HttpRequest) -> None:
+    """403 for who may import nothing at all."""
+    if not imports_some(request.user):
+        require_write(request, Permission.CONFIG_IMPORT)
+
+
+def imports_some(user: Any) -> bool:
+    """Everything, or the partitions that one administers (`allowed_to` says which)."""
+    return bool(user.has_perm(Permission.CONFIG_IMPORT) or administered_partitions(user))
+
+
+def allowed_to(user: Any) -> Allowed | None:
+    """What a file may hold that this person imports; None: anything.
+
+    Who administers a partition is said by administrators of the installation only, as in the form: an entry has to
+    name those who are named now, which an export does.
+    """
+    if user.has_perm(Permission.CONFIG_IMPORT):
+        return None
+
+    def check(config: Config) -> None:
+        if config.projects:
+            raise InputError("$.projects", _("only an administrator imports projects; leave them out"))
+        for i, entry in enumerate(config.partitions):
+            path, name = f"$.partitions[{i}]", entry.policy.name
+            rows = Partition.objects.filter(cluster__name=config.cluster, name=name)
+            partition = rows.prefetch_related("admins").first()
+            if partition is None or not user.has_perm(Permission.CONFIG_IMPORT, partition):
+                raise InputError(path, _("%s is not a partition of yours; leave it out") % name)
+            if set(entry.admins) != {admin.username for admin in partition.admins.all()}:
+                raise InputError(
+                    f"{path}.admins",
+                    _(
+                        "only an administrator names who administers a partition; name those that an export names"
+                    ),
+                )
+
+    return check
+
 
 # --- What a priority file names, as it is in the database and as the file wants it, entry by entry ---
 

@@ -8,8 +8,7 @@ from django.forms import BoundField, Form
 from django.utils.translation import gettext_lazy as _
 
 from console.core.rows import Rows
-from console.partitions.forms import LEVELS, TASKS, USERS
-from console.partitions.task_types_form import TYPES
+from console.partitions.forms import LEVELS, TASKS, TYPES, USERS
 from scheduler.model.policy import SETTINGS, PartitionPolicy
 
 ADMINS = "administrators"

@@ -2,13 +2,13 @@
 
 from django.urls import URLPattern, path
 
-from console.partitions.views import comparing, drafts, policy
+from console.partitions import views
 
 urlpatterns: list[URLPattern] = [
-    path("partitions/<str:name>/policy/", policy.policy, name="partition-policy"),
-    path("partitions/<str:name>/revisions/", policy.revisions, name="partition-revisions"),
-    path("partitions/<str:name>/drafts/<int:pk>/", drafts.draft, name="partition-draft"),
-    path("partitions/<str:name>/drafts/<int:pk>/delete/", drafts.delete, name="partition-draft-delete"),
-    path("partitions/<str:name>/compare/", comparing.compare, name="partition-compare"),
-    path("partitions/<str:name>/activate/", comparing.activate, name="partition-activate"),
+    path("partitions/<str:name>/policy/", views.policy, name="partition-policy"),
+    path("partitions/<str:name>/revisions/", views.revisions, name="partition-revisions"),
+    path("partitions/<str:name>/drafts/<int:pk>/", views.draft, name="partition-draft"),
+    path("partitions/<str:name>/drafts/<int:pk>/delete/", views.delete, name="partition-draft-delete"),
+    path("partitions/<str:name>/compare/", views.compare, name="partition-compare"),
+    path("partitions/<str:name>/activate/", views.activate, name="partition-activate"),
 ]

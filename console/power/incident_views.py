@@ -3,18 +3,17 @@
 from collections.abc import Callable
 from typing import Any
 
-from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from console.accounts.access import person, request_id, require_read, require_write
+from console.accounts.access import person, require_read, require_write
+from console.accounts.audited_form import Saved, audited_form
 from console.accounts.permissions import Permission
 from console.audit.services import Context
-from console.core.fields import add_errors
 from console.core.htmx import UNPROCESSABLE
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of, visible_partitions
@@ -59,21 +58,20 @@ def leave(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 def _act(request: HttpRequest, name: str, pk: int, word: str, act: _Act) -> HttpResponse:
     partition, row = _incident(request, name, pk)
     require_write(request, Permission.NODE_DRAIN, partition)
-    form = StandoutForm(request.POST)
-    if form.is_valid() and not deciding.may_act_on(request.user, row):
-        form.add_error(None, _("The node is also in partitions that others look after."))
-    if form.is_valid():
-        try:
-            act(
-                row, actor=person(request).username, reason=form.cleaned_data["reason"],
-                context=Context(request_id=request_id(request)),
-            )  # fmt: skip
-        except ValidationError as error:
-            add_errors(form, {"": error.messages}.items())
-        else:
-            messages.success(request, str(_WORDS[word]))
-            return redirect("power-incident", name, pk)
-    return _show(request, partition, row, form, status=UNPROCESSABLE)
+
+    def valid(form: StandoutForm, _rows: object) -> bool:
+        if form.is_valid() and not deciding.may_act_on(request.user, row):
+            form.add_error(None, _("The node is also in partitions that others look after."))
+        return form.is_valid()
+
+    def save(_form: StandoutForm, _rows: object, by: dict[str, str]) -> Saved:
+        act(row, context=Context(request_id=by.pop("request_id")), **by)
+        return Saved(reverse("power-incident", args=[name, pk]), str(_WORDS[word]))
+
+    def show(form: StandoutForm, _rows: object, *, invalid: bool) -> HttpResponse:
+        return _show(request, partition, row, form, status=UNPROCESSABLE)
+
+    return audited_form(request, StandoutForm, save, show, valid=valid)
 
 
 def _incident(request: HttpRequest, name: str, pk: int) -> tuple[Partition, PowerIncident]:

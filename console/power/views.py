@@ -7,14 +7,15 @@ from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from console.accounts.access import person, request_id, require_read, require_write
+from console.accounts.audited_form import Saved, audited_form
 from console.accounts.permissions import Permission
 from console.audit.services import Context
-from console.core.fields import add_errors
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of, visible_partitions
 from console.power import services
@@ -65,16 +66,17 @@ def _show(request: HttpRequest, partition: Partition, status: int = 200, **forms
 def change_rule(request: HttpRequest, name: str) -> HttpResponse:
     """Change how the partition is measured."""
     partition = _writable(request, name)
-    form = RuleForm(request.POST)
-    if not form.is_valid():
+
+    def save(form: RuleForm, _rows: object, by: dict[str, str]) -> Saved:
+        values = {key: form.cleaned_data[key] for key in RuleForm.NAMES}
+        context = Context(request_id=by.pop("request_id"))
+        services.change_rule(partition, values, context=context, **by)
+        return Saved(reverse("partition-power", args=[name]), _("Saved."))
+
+    def show(form: RuleForm, _rows: object, *, invalid: bool) -> HttpResponse:
         return _show(request, partition, 422, rule_form=form)
-    values = {key: form.cleaned_data[key] for key in RuleForm.NAMES}
-    services.change_rule(
-        partition, values, actor=person(request).username, reason=form.cleaned_data["reason"],
-        context=Context(request_id=request_id(request)),
-    )  # fmt: skip
-    messages.success(request, _("Saved."))
-    return redirect("partition-power", name)
+
+    return audited_form(request, RuleForm, save, show)
 
 
 @require_POST
@@ -100,21 +102,20 @@ def measure_now(request: HttpRequest, name: str) -> HttpResponse:
 def set_figures(request: HttpRequest, name: str) -> HttpResponse:
     """Put figures in force that somebody knows: one is typed, several are imported."""
     partition = _writable(request, name)
-    form = FiguresForm(request.POST)
-    if form.is_valid():
-        rows = form.cleaned_data["table"]
+
+    def save(form: FiguresForm, _rows: object, by: dict[str, str]) -> Saved:
+        table, context = form.cleaned_data["table"], Context(request_id=by.pop("request_id"))
+        source = Source.TYPED if len(table) == 1 else Source.IMPORTED
         try:
-            services.set_figures(
-                partition, rows, Source.TYPED if len(rows) == 1 else Source.IMPORTED,
-                actor=person(request).username, reason=form.cleaned_data["reason"],
-                context=Context(request_id=request_id(request)),
-            )  # fmt: skip
+            services.set_figures(partition, table, source, context=context, **by)
         except ValidationError as error:
-            add_errors(form, {"table": error.messages}.items())
-        else:
-            messages.success(request, _("The figures are in force."))
-            return redirect("partition-power", name)
-    return _show(request, partition, 422, figures_form=form)
+            raise ValidationError({"table": error.messages}) from None
+        return Saved(reverse("partition-power", args=[name]), _("The figures are in force."))
+
+    def show(form: FiguresForm, _rows: object, *, invalid: bool) -> HttpResponse:
+        return _show(request, partition, 422, figures_form=form)
+
+    return audited_form(request, FiguresForm, save, show)
 
 
 def _writable(request: HttpRequest, name: str) -> Partition:

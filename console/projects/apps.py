@@ -12,8 +12,8 @@ class ProjectsConfig(AppConfig):
     def ready(self) -> None:
         """Differences of projects and their rules say values as the forms do."""
         from console.core.labels import label_values
+        from console.projects.forms import SIZE_GRADE
         from console.projects.models import UrgencyBy
-        from console.projects.rules_form import SIZE_GRADE
 
         label_values("urgency_by", UrgencyBy.choices)
         label_values("size_grade", SIZE_GRADE)

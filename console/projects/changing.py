@@ -5,6 +5,7 @@
 3. An urgency that needs an approval waits as a request; the project keeps its own, and the rest is changed at once.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -14,18 +15,20 @@ from django.utils.translation import gettext as _
 
 from console.accounts.models import User
 from console.accounts.permissions import Permission
+from console.audit.missed import missed_changes
 from console.audit.services import Context, Subject, reason_of, record
 from console.core import clock
-from console.projects.limits import refused, wants_approval
+from console.core.errors import ChangedSinceError, OvertakenError
 from console.projects.models import (
     Project,
     ProjectProposal,
+    ProjectRules,
     RequestState,
     UrgencyBy,
     UrgencyRequest,
     rules_in_force,
 )
-from console.projects.rulebook import ManagerLimits
+from console.projects.rulebook import ManagerLimits, Rules, SizeGrade, decode_rules, encode_rules, faults_of
 from console.projects.services import (
     URGENCY,
     ProjectData,
@@ -33,11 +36,88 @@ from console.projects.services import (
     change_project,
     lock_project,
     project_data,
+    validate,
 )
-from console.projects.validation import validate
+from scheduler.priority.deadline import Schedule, highest
+
+Errors = dict[str, list[str]]
 
 
-class AlreadyDecidedError(Exception):
+def refused(before: ProjectData, after: ProjectData, limits: ManagerLimits) -> Errors:
+    """What a manager may not change, by field; what stays as it was is never at fault."""
+    errors: Errors = {}
+    for field, message in _refused(before, after, limits):
+        errors.setdefault(field, []).append(message)
+    return errors
+
+
+def _refused(before: ProjectData, after: ProjectData, limits: ManagerLimits) -> Iterator[tuple[str, str]]:
+    for field, least, most in (
+        ("size", limits.size_min, limits.size_max),
+        ("grade", limits.grade_min, limits.grade_max),
+    ):
+        value = getattr(after, field)
+        if value == getattr(before, field):
+            continue
+        if limits.size_grade == SizeGrade.ADMINISTRATORS:
+            yield field, _("Only administrators change it here.")
+        elif limits.size_grade == SizeGrade.BOUNDS:
+            yield from ((field, message) for message in _outside(value, least, most))
+    if set(after.managers) != set(before.managers) and not limits.managers_set_managers:
+        yield "managers", _("Only administrators name managers here.")
+    if after.slurm_account != before.slurm_account and not limits.managers_set_account:
+        yield "slurm_account", _("Only administrators set the Slurm account here.")
+    yield from (("tasks", message) for message in _tasks(before, after, limits))
+
+
+def _outside(value: float, least: float | None, most: float | None) -> Iterator[str]:
+    if least is not None and value < least:
+        yield _("Managers may set %(least)g at least; ask an administrator for less.") % {"least": least}
+    if most is not None and value > most:
+        yield _("Managers may set %(most)g at most; ask an administrator for more.") % {"most": most}
+
+
+def _tasks(before: ProjectData, after: ProjectData, limits: ManagerLimits) -> Iterator[str]:
+    present = {task.pattern: task for task in before.tasks}
+    for task in after.tasks:
+        was = present.get(task.pattern)
+        most = limits.importance_max
+        if most is not None and task.importance > most and (was is None or task.importance > was.importance):
+            yield _("%(pattern)s: managers may set an importance of %(most)g at most.") % {
+                "pattern": task.pattern,
+                "most": most,
+            }
+        if task.level and not limits.managers_set_levels and (was is None or task.level != was.level):
+            yield _("%(pattern)s: only administrators give a pattern a level of its own here.") % {
+                "pattern": task.pattern
+            }
+
+
+def wants_approval(before: ProjectData, after: ProjectData, rules: Rules) -> bool:
+    """Whether the urgency that a manager sets has to be allowed first.
+
+    It does when it may come to more than the limit, now or nearer the deadline, and is not only lower than before.
+    """
+    limit = rules.limits.urgency_limit
+    if limit is None or _urgency(after) == _urgency(before):
+        return False
+    if ceiling(after, rules.schedule) <= max(limit, before.urgency):
+        return False
+    same_curve = (after.urgency_by, after.deadline) == (before.urgency_by, before.deadline)
+    return not (same_curve and after.urgency <= before.urgency)
+
+
+def ceiling(data: ProjectData, schedule: Schedule) -> float:
+    """The most that a project's urgency may come to."""
+    return highest(schedule, data.urgency) if data.urgency_by == UrgencyBy.DEADLINE else data.urgency
+
+
+def _urgency(data: ProjectData) -> tuple[object, ...]:
+    deadline = data.deadline if data.urgency_by == UrgencyBy.DEADLINE else None
+    return data.urgency, data.urgency_by, deadline
+
+
+class AlreadyDecidedError(OvertakenError):
     """Somebody was quicker: the request does not wait any more."""
 
     def __init__(self, request: UrgencyRequest | ProjectProposal) -> None:
@@ -216,3 +296,46 @@ def _tell(
         reason=reason,
         context=Context(request_id=request_id),
     )
+
+
+THE_ROW = 1
+SUBJECT = Subject(type="project_rules", id="rules", label="rules for projects")
+
+
+def rules_row() -> ProjectRules:
+    """The rules as they are stored; an unsaved row, version 1, while nobody has set any."""
+    return ProjectRules.objects.filter(pk=THE_ROW).first() or ProjectRules(pk=THE_ROW)
+
+
+def change_rules(
+    *, actor: str, rules: Rules, reason: str, version: int, request_id: str = ""
+) -> ProjectRules:
+    """Set all rules; nothing to change: nothing is written. They count from the next cycle on.
+
+    Raises `ValidationError` by field, and `ChangedSinceError` when `version` is not the present one.
+    """
+    reason = reason_of(actor, reason)
+    if faults := faults_of(rules):
+        raise ValidationError(faults)
+    with transaction.atomic():
+        ProjectRules.objects.get_or_create(pk=THE_ROW)
+        row = ProjectRules.objects.select_for_update().get(pk=THE_ROW)
+        if row.version != version:
+            of = {"object_type": SUBJECT.type, "object_id": SUBJECT.id, "action": "project_rules.changed"}
+            missed = missed_changes(version, row.version, **of)
+            raise ChangedSinceError(_("rules for projects"), seen=version, current=row.version, missed=missed)
+        before, after = encode_rules(decode_rules(row.document)), encode_rules(rules)
+        if before == after:
+            return row
+        row.document, row.version = after, row.version + 1
+        row.save(update_fields=["document", "version", "updated_at"])
+        record(
+            actor=actor,
+            action="project_rules.changed",
+            subject=SUBJECT,
+            before=before,
+            after=after,
+            reason=reason,
+            context=Context(request_id=request_id),
+        )
+    return row

@@ -3,7 +3,8 @@
 Before and after stand there as entries of the priority file (contract B).
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, fields
 from datetime import date
@@ -17,12 +18,12 @@ from console.audit.missed import deleted_by, missed_changes
 from console.audit.services import Context, Subject, reason_of, record
 from console.cluster.models import Cluster
 from console.core.errors import ChangedSinceError
-from console.core.limits import no_room
+from console.core.limits import beyond, no_room, pattern_fault
 from console.core.missed import MissedChanges
+from console.core.saying import with_label
 from console.projects.models import MemberRole, Membership, Project, TaskPattern, UrgencyBy
 from console.projects.selectors import people, project_document
-from console.projects.validation import validate
-from scheduler.contracts.config import ConfigProject
+from scheduler.contracts.config import DEADLINES, ConfigProject
 from scheduler.model.policy import TaskRule
 
 
@@ -88,12 +89,12 @@ def data_of(entry: ConfigProject) -> ProjectData:
 
 
 @dataclass(frozen=True, slots=True)
-class _By:
-    """Who changes something, and why."""
+class By:
+    """Who does it, why, and in which request."""
 
     actor: str
     reason: str
-    request_id: str
+    request_id: str = ""
 
 
 URGENCY = ("urgency", "urgency_by", "deadline")
@@ -121,7 +122,7 @@ def create_project(
             raise taken from None
         _write_people(project, data)
         _write_tasks(project, data.tasks)
-        _tell("created", project, None, project_document(project), _By(actor, reason, request_id))
+        _tell("created", project, None, project_document(project), By(actor, reason, request_id))
     return project
 
 
@@ -150,7 +151,7 @@ def change_project(
             return current
         current.version += 1
         current.save(update_fields=[*SETTABLE, "version", "updated_at"])
-        _tell("changed", current, before, after, _By(actor, reason, request_id))
+        _tell("changed", current, before, after, By(actor, reason, request_id))
     return current
 
 
@@ -161,7 +162,7 @@ def delete_project(*, actor: str, project: Project, reason: str, version: int, r
         current = lock_project(project, version)
         before = project_document(current)
         current.delete()
-        _tell("deleted", current, before, None, _By(actor, reason, request_id))
+        _tell("deleted", current, before, None, By(actor, reason, request_id))
 
 
 def project_data(project: Project) -> ProjectData:
@@ -245,7 +246,7 @@ def _write_tasks(project: Project, tasks: Sequence[TaskData]) -> None:
             row.save(update_fields=values)
 
 
-def _tell(what: str, project: Project, before: Any, after: Any, by: _By) -> None:
+def _tell(what: str, project: Project, before: Any, after: Any, by: By) -> None:
     record(
         actor=by.actor,
         action=f"project.{what}",
@@ -261,3 +262,83 @@ def _tell(what: str, project: Project, before: Any, after: Any, by: _By) -> None
         reason=by.reason,
         context=Context(request_id=by.request_id),
     )
+
+
+Errors = dict[str, list[str]]
+
+
+def validate(project: Project, lists: ProjectData) -> None:
+    """Raises `ValidationError` with everything that is wrong, by field."""
+    errors: Errors = {}
+    try:
+        project.clean_fields(exclude=["cluster"])
+    except ValidationError as error:
+        errors.update(error.message_dict)
+    for field in ("size", "grade", "urgency"):
+        if field not in errors and (fault := _too_large(field, getattr(project, field))):
+            errors[field] = [fault]
+    if "deadline" not in errors:
+        _add(errors, "deadline", _wrong_deadline(project))
+    for field in ("name", "slurm_account"):
+        if field not in errors and not getattr(project, field).isprintable():
+            errors[field] = [_("Must not hold line breaks or other invisible characters.")]
+    for field, names in (("members", lists.members), ("managers", lists.managers)):
+        too_many = beyond(field, len(names))
+        _add(errors, field, [too_many] if too_many else _wrong_names(names))
+    too_many = beyond("patterns", len(lists.tasks))
+    _add(errors, "tasks", [too_many] if too_many else _wrong_tasks(lists.tasks))
+    if errors:
+        raise ValidationError(errors)
+
+
+def _wrong_deadline(project: Project) -> Iterable[str]:
+    if project.deadline is None:
+        if project.urgency_by == UrgencyBy.DEADLINE:
+            yield _("Say which day; the urgency follows from it.")
+    elif not DEADLINES[0] <= project.deadline <= DEADLINES[1]:
+        first, last = DEADLINES
+        yield _("Must lie between %(first)s and %(last)s.") % {"first": first, "last": last}
+
+
+def _too_large(name: str, number: float) -> str:
+    """What is wrong with one of the numbers that make a score; empty when nothing is."""
+    return beyond(name, number) if math.isfinite(number) else _("Must be a finite number.")
+
+
+def _add(errors: Errors, field: str, messages: Iterable[str]) -> None:
+    if found := list(messages):
+        errors[field] = found
+
+
+def _wrong_names(names: tuple[str, ...]) -> Iterable[str]:
+    longest = Membership._meta.get_field("username").max_length or 0  # noqa: SLF001 - documented
+    seen: set[str] = set()
+    for name in names:  # a space is the only one that is printable
+        if not name or not name.isprintable() or " " in name or "," in name:
+            yield _("“%(name)s” is no user name: one name without spaces and commas each.") % {"name": name}
+        elif len(name) > longest:
+            yield _("“%(name)s…” is too long for a user name.") % {"name": name[:20]}
+        elif name in seen:
+            yield _("%(name)s stands twice; keep one.") % {"name": name}
+        seen.add(name)
+
+
+def _wrong_tasks(tasks: tuple[TaskData, ...]) -> Iterable[str]:
+    seen: set[str] = set()
+    for task in tasks:
+        row = TaskPattern(**asdict(task))
+        try:
+            row.clean_fields(exclude=["project"])
+            row.clean()
+        except ValidationError as error:
+            yield from (with_label(task.pattern, text) for text in error.messages)
+            continue
+        if fault := pattern_fault(task.pattern):
+            yield fault
+        if fault := _too_large("importance", task.importance):
+            yield with_label(task.pattern, fault)
+        if not task.pattern.isprintable() or not task.level.isprintable():
+            yield _("A pattern and its level must not hold invisible characters.")
+        if task.pattern in seen:
+            yield _("%(pattern)s stands twice; keep one.") % {"pattern": task.pattern}
+        seen.add(task.pattern)

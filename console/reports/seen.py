@@ -4,11 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 
 from console.cluster.models import Cluster, Job, JobPhase
 from console.cluster.selectors import SeenNode, seen_nodes
-from console.core import kept_queries
 from console.core.remembered import Remembered
 from scheduler.model.policy import Mode
 
@@ -42,23 +41,11 @@ def level_field(mode: Mode) -> str:
 
 def job_counts(cluster: Cluster, names: Iterable[str]) -> list[dict[str, Any]]:
     """Jobs that are there, by partition, phase and both levels: `count`, `immune_jobs`, `grouped`."""
-    asked = tuple(names)
-    rows = kept_queries.rows(_counted, cluster.pk, asked)
-    return [dict(zip(_COUNTED, row, strict=True)) for row in rows]
-
-
-_COUNTED = ("partition", "phase", "user_level", "task_level", "count", "immune_jobs", "grouped")
-
-
-def _counted(cluster: int, names: Iterable[str]) -> QuerySet[Job, Any]:
-    rows = Job.objects.filter(cluster=cluster, partition__in=names).exclude(phase=JobPhase.ENDED)
-    return (
-        rows.order_by()
-        .values("partition", "phase", "user_level", "task_level")
-        .annotate(
-            count=Count("id"),
-            immune_jobs=Count("id", filter=~Q(immune="")),
-            grouped=Count("id", filter=~Q(group="")),
-        )
-        .values_list(*_COUNTED)
+    rows = Job.objects.filter(cluster=cluster, partition__in=list(names)).exclude(phase=JobPhase.ENDED)
+    counted = rows.order_by().values("partition", "phase", "user_level", "task_level")
+    found = counted.annotate(
+        count=Count("id"),
+        immune_jobs=Count("id", filter=~Q(immune="")),
+        grouped=Count("id", filter=~Q(group="")),
     )
+    return [dict(row) for row in found]

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from console.accounts.models import Role
 from console.core.fields import NamesField, NumberField, ReasonField
 from console.core.rows import Rows, rows_of
-from console.partitions.keyword_form import KeywordForm
+from console.partitions.forms import KeywordForm
 from console.partitions.models import Partition
 from console.projects.models import Project
 from console.setup.selectors import UnclaimedAccount

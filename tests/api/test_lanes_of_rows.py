@@ -10,8 +10,7 @@ from rest_framework.test import APIClient
 
 from console.cluster.models import Job, JobPhase, JobRun
 from console.core import clock
-from console.reports.lane_part import lanes_of_rows
-from console.reports.lanes import Lane
+from console.reports.lanes import Lane, lanes_of_rows
 from console.steering.models import Checkpoint
 from tests import factories
 from tests.api.conftest import House

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from console.cluster.models import JobRun
 from console.core import clock
-from console.overview import firstlanes
+from console.reports import lanes as lane_reading
 from tests import factories
 from tests.browser.looking import look
 from tests.ui.conftest import House
@@ -189,7 +189,7 @@ def test_of_many_nodes_lanes_that_the_page_could_not_bring_are_asked_for(
     def fail(*_given: object) -> None:
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr(firstlanes, "read_lanes", fail)
+    monkeypatch.setattr(lane_reading, "read_lanes", fail)
     for i in range(80):
         factories.make_node(house.cluster, f"z{i:02d}")
     ada.goto(at("/partitions/x/"))

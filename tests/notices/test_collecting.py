@@ -17,7 +17,8 @@ from console.notices.hook import document
 from console.notices.models import Notice
 from console.projects.changing import decide_request, withdraw_request
 from console.projects.models import UrgencyRequest
-from console.projects.proposals import By, accept, proposed_data, turn_down
+from console.projects.proposals import accept, proposed_data, turn_down
+from console.projects.services import By
 from console.steering.models import Checkpoint, Plan, PlannedAction
 from console.steering.pausing import pause
 from scheduler.model.actions import ActionKind

@@ -13,8 +13,8 @@ from console.audit.models import AuditEntry
 from console.cluster.models import Cluster
 from console.core import clock
 from console.core.errors import ChangedSinceError
+from console.projects.changing import change_rules, rules_row
 from console.projects.models import Project, ProjectRules, rules_in_force
-from console.projects.rule_changes import change_rules, rules_row
 from console.projects.rulebook import (
     DEFAULT_SCHEDULE,
     ManagerLimits,

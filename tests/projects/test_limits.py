@@ -16,9 +16,9 @@ from console.projects.changing import (
     ProjectChange,
     change_as,
     decide_request,
+    wants_approval,
     withdraw_request,
 )
-from console.projects.limits import wants_approval
 from console.projects.models import Project, ProjectRules, UrgencyRequest
 from console.projects.rulebook import ManagerLimits, Rules, SizeGrade, encode_rules
 from console.projects.services import ProjectData, TaskData, project_data

@@ -14,10 +14,9 @@ from console.core import clock
 from console.history.changes import proposal_change
 from console.projects.changing import AlreadyDecidedError
 from console.projects.models import Project, ProjectProposal
-from console.projects.notable import points_of
-from console.projects.proposals import By, accept, propose, proposed_data, take_back, turn_down
+from console.projects.proposals import accept, points_of, propose, proposed_data, take_back, turn_down
 from console.projects.selectors import core_projects, managed_projects, visible_proposals
-from console.projects.services import ProjectData, TaskData
+from console.projects.services import By, ProjectData, TaskData
 from tests import factories
 
 pytestmark = pytest.mark.django_db

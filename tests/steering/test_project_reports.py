@@ -12,7 +12,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from console.cluster.models import JobPhase
 from console.core import clock
 from console.projects.models import Project
-from console.reports.project_levels import project_levels, sample_of
+from console.reports.levels import project_levels, sample_of
 from console.reports.project_work import project_work
 from console.steering.models import Checkpoint
 from tests import factories

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from console.overview.job_columns import part_in_plan
 from console.overview.selectors import open_plans
-from console.overview.templatetags.console import part_in_plan
 from console.partitions.models import Partition
 from console.steering.approvals import approve
 from console.steering.explanations import why

@@ -8,7 +8,7 @@ from django.test import Client
 
 from console.accounts.services import set_language
 from console.cluster.models import Job
-from console.overview.folding import MOST_TASKS
+from console.overview.job_lists import MOST_TASKS
 from tests import factories
 from tests.ui.conftest import House, SignedIn, part
 

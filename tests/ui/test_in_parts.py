@@ -14,8 +14,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from console.overview import firstlanes
 from console.overview.views import partition as view
+from console.reports import lanes as lane_reading
 from tests import factories
 from tests.ui.conftest import House, SignedIn
 
@@ -77,7 +77,7 @@ def test_the_top_is_sent_before_the_rest_is_read(
     assert below.rstrip().endswith("</html>")
 
 
-BROUGHT = re.compile(r'<script type="application/json" id="lanes-first">(.*?)</script>', re.DOTALL)
+BROUGHT = re.compile(r'<script id="lanes-first" type="application/json">(.*?)</script>', re.DOTALL)
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_beside_them_it_is_the_page_that_others_get_whole(many: House, signed_in
     with time_machine.travel(timezone.now(), tick=False):
         page, at_once = whole(opened(client)), DIFFERS.sub("", client.get(ADDRESS).content.decode())
     brought = re.compile(
-        r'\s*<script type="application/json".*?</script>|\s*<script src="[^"]*begin.js"></script>'
+        r'\s*<script id="lanes-first".*?</script>|\s*<script src="[^"]*begin.js"></script>'
         r'|\s*<link rel="preload"[^>]*>| data-brought',
         re.DOTALL,
     )
@@ -136,7 +136,7 @@ def test_without_lanes_that_cannot_be_read_the_page_is_whole(
     def fail(*_given: object) -> None:
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr(firstlanes, "read_lanes", fail)
+    monkeypatch.setattr(lane_reading, "read_lanes", fail)
     page = b"".join(parts(opened(signed_in("ada")))).decode()
     assert BROUGHT.findall(page) == []
     assert "lanes/begin.js" in page, "which has the chart ask for them"

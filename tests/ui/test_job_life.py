@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from console.cluster.models import Job, JobRun
 from console.core import clock
-from console.overview.life import WORDS, LifeKind, LifeSpan, spans_of
+from console.overview.stories import WORDS, LifeKind, LifeSpan, spans_of
 from console.steering.models import Plan, PlannedAction
 from scheduler.model.actions import ActionKind
 from tests import factories

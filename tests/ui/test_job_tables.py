@@ -10,16 +10,15 @@ from django.http import QueryDict
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from console.cluster.models import Job, JobPhase
-from console.overview.jobfilter import JobFilter
-from console.overview.joblists import (
+from console.cluster.models import Job
+from console.overview.job_lists import (
     EVERY,
     PAGE_SIZE,
     RUNNING,
     WAITING,
+    JobFilter,
     KnownList,
     ListKind,
-    PartOfPartition,
     read_list,
 )
 from scheduler.model.sentence import say
@@ -131,8 +130,7 @@ def test_by_level_no_others_are_gone_through_than_those_of_the_first_levels(jobs
         )
     rows = Job.objects.filter(partition="x", phase="running")
     levels = Counter(rows.values_list("user_level", "task_level"))
-    of = PartOfPartition(jobs.cluster.pk, "x", (JobPhase.RUNNING,))
-    known = KnownList(grouped=False, total=rows.count(), levels=levels, of=of)
+    known = KnownList(grouped=False, total=rows.count(), levels=levels)
     for page in ("", "1", "2", "3", "4", "99"):
         for sort in ("", "&r_sort=-user_level", "&r_sort=name"):
             query = QueryDict(f"r_page={page}{sort}")

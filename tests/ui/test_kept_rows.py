@@ -11,15 +11,15 @@ from django.utils import timezone as zones
 
 from console.cluster.models import Job, Node
 from console.cluster.selectors import SeenNode, seen_nodes
-from console.overview import joblists, nodeview
-from console.overview.listed import SENTENCES, ListedJob, listed
-from console.overview.templatetags.cells import CELLS, job_rows
+from console.overview import job_lists, nodemap
+from console.overview.job_columns import JOB_COLUMNS, SENTENCES, ListedJob, listed
+from console.overview.templatetags.job_table import job_rows
 from console.steering.models import Plan
 from scheduler.model.sentence import say
 from tests import factories
 from tests.ui.conftest import House
 
-EVERY_COLUMN = "&".join(f"{kind}_col={column}" for kind in ("w", "r") for column in (*CELLS, "job"))
+EVERY_COLUMN = "&".join(f"{kind}_col={column}" for kind in ("w", "r") for column in JOB_COLUMNS)
 
 
 def rows(client: Client, query: str = EVERY_COLUMN, **headers: str) -> str:
@@ -89,7 +89,7 @@ def test_languages_do_not_share_rows(house: House, ada: Client) -> None:
 def test_zones_do_not_share_rows(house: House) -> None:
     job = factories.make_job(house.cluster, "555", waits_since=factories.EPOCH)
     read = {"request": None}
-    told = joblists.fixed_list("w", [job], ["job", "waits"], QueryDict(""))
+    told = job_lists.fixed_list(job_lists.MY_WAITING, [job], QueryDict(""))
     with zones.override(UTC):
         here = job_rows(read, told, {})
     with zones.override(timezone(timedelta(hours=8), "UTC+8")):
@@ -105,7 +105,7 @@ def test_a_row_is_told_apart_by_the_data_of_its_sentences(house: House) -> None:
     assert listed(one).explain != listed(other).explain
     for job in (one, other):
         fresh = Job.objects.get(pk=job.pk)
-        [read] = joblists.read_list(QueryDict(""), joblists.EVERY, Job.objects.filter(pk=job.pk)).page
+        [read] = job_lists.read_list(QueryDict(""), job_lists.EVERY, Job.objects.filter(pk=job.pk)).page
         assert read == listed(fresh)
         assert {type(read.sentence(field)) for field in SENTENCES} == {
             type(getattr(fresh, field)) for field in SENTENCES
@@ -143,7 +143,7 @@ def test_squares_say_what_is_so_now(house: House, ada: Client) -> None:
 def test_bars_of_nodes_are_drawn_anew_when_anything_on_them_changes(
     house: House, ada: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nodeview, "DENSE_ABOVE", 0)
+    monkeypatch.setattr(nodemap, "DENSE_ABOVE", 0)
     factories.make_node(house.cluster, "w1", used={"gpu": 1})
     job = factories.make_running_job(
         house.cluster, "555", alloc={"w1": {"gpu": 1}}, on_node="w1", user_level=0

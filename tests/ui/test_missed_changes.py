@@ -11,8 +11,8 @@ from console.partitions.drafts import Content, change_draft, create_draft, delet
 from console.partitions.models import Partition, PolicyDraft
 from console.partitions.selectors import policy_of
 from console.partitions.services import activate_policy
+from console.projects.changing import change_rules
 from console.projects.models import Project
-from console.projects.rule_changes import change_rules
 from console.projects.rulebook import DEFAULT_SCHEDULE, Rules
 from console.projects.services import delete_project
 from scheduler.contracts.config import encode_policy

@@ -1,10 +1,10 @@
 """What needs whom, first on the overview; and the last day of each partition on its card."""
 
 import re
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
+from django.core.cache import caches
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -13,20 +13,12 @@ from django.utils import timezone
 from console.history.models import PartitionMinute
 from console.needs.decisions import TOLD_FOR
 from console.needs.rows import SHOWN, NeedKind
-from console.overview.days import forget_days
 from console.projects.models import RequestState, UrgencyRequest
 from tests import factories, needed
 from tests.markup import flat
 from tests.ui.conftest import House, SignedIn, part
 
 NOTHING = "Nothing needs you."
-
-
-@pytest.fixture(autouse=True)
-def _days_are_read_anew() -> Iterator[None]:
-    forget_days()
-    yield
-    forget_days()
 
 
 @pytest.fixture
@@ -188,7 +180,7 @@ def test_every_figure_of_a_card_is_a_link(house: House, ada: Client) -> None:
 
 def test_many_partitions_are_not_many_queries(house: House, ada: Client) -> None:
     def asks() -> int:
-        forget_days()
+        caches["template_fragments"].clear()
         with CaptureQueriesContext(connection) as queries:
             overview(ada)
         return len(queries)
@@ -198,14 +190,3 @@ def test_many_partitions_are_not_many_queries(house: House, ada: Client) -> None
         factories.make_partition(house.cluster, f"p{i:02}")
         minute(house, f"p{i:02}")
     assert asks() == before
-
-
-def test_days_are_read_once_a_minute(house: House, ada: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = timezone.now().replace(second=10, microsecond=0)
-    monkeypatch.setattr("console.core.clock.now", lambda: now)
-    minute(house, "x", timedelta(hours=2))
-    assert "3 in all" in overview(ada)
-    minute(house, "x", timedelta(hours=1))
-    assert "3 in all" in overview(ada)
-    monkeypatch.setattr("console.core.clock.now", lambda: now + timedelta(minutes=1))
-    assert "6 in all" in overview(ada)

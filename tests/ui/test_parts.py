@@ -14,11 +14,10 @@ from console.cluster.selectors import SeenNode
 from console.core.rows import rearranged
 from console.core.templatetags import ui, words
 from console.core.vocabulary import STATES
-from console.overview.heldjobs import HeldJob
-from console.overview.nodemap import DENSE_ABOVE, LISTED_JOBS, MOST_TICKS, node_map, share
+from console.overview.job_columns import part_in_plan
+from console.overview.nodemap import DENSE_ABOVE, LISTED_JOBS, MOST_TICKS, HeldJob, node_map, share
 from console.overview.selectors import capacities
 from console.overview.stories import tell
-from console.overview.templatetags.console import part_in_plan
 from console.partitions.documents import path_steps
 from console.projects.forms import TaskForm
 from console.steering.explanations import read

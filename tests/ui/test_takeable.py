@@ -5,7 +5,7 @@ import re
 import pytest
 from django.test import Client
 
-from console.overview.takeable import takeable_jobs
+from console.overview.workers import takeable_jobs
 from tests import factories
 from tests.ui.conftest import House
 

@@ -1,31 +1,32 @@
-"""The frame's navigation: what this person may open, and no more."""
+"""The frame's navigation, and what pages of several apps say of partitions, projects, plans and expected starts."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from django import template
 from django.forms import BaseForm
-from django.http import HttpRequest
-from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
+from django.http import HttpRequest, QueryDict
 
 from console.accounts.permissions import Permission
-from console.cluster.models import Job, JobPhase
 from console.cluster.selectors import shown_cluster
-from console.core.templatetags.ui import state
 from console.overview.forms import read_curve, read_inputs, read_tasks
-from console.overview.listed import ListedJob
-from console.overview.openplans import OpenPlan
+from console.overview.job_columns import part_in_plan
+from console.overview.plan_pictures import rooms_of, step_lines
 from console.overview.selectors import listed_partitions
+from console.overview.starting import between_words, chance_words, sooner_words, starts_words
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.curve import Curve
 from console.reports.levels import Inputs, LevelPreview, Named, preview, score_level
-from console.steering.models import Plan, PlanKind, PlanState
-from console.steering.served import jobs_served
-from scheduler.model.policy import Enforcement, PartitionPolicy
+from scheduler.model.policy import PartitionPolicy
 
 register = template.Library()
+register.simple_tag(part_in_plan)
+register.simple_tag(rooms_of, name="plan_rooms")
+register.simple_tag(step_lines, name="plan_steps")
+register.filter("starts_in", starts_words)
+register.filter("starts_between", between_words)
+register.filter("hundredths", chance_words)
+register.filter("sooner_words", sooner_words)
 
 MOST_LISTED = 24
 """Partitions named in the bar; the overview has them all."""
@@ -95,32 +96,19 @@ def level_by_score(policy: PartitionPolicy, score: float) -> Named:
     return score_level(policy, score)
 
 
-def _proposed(plan: Plan | OpenPlan) -> SafeString:
-    """For whom a plan has been proposed, and what it waits for."""
-    if plan.enforcement == Enforcement.APPROVE:
-        return state("approve", _("waits for approval"))
-    return state("shadow", _("room could be made"))
+@register.simple_tag(takes_context=True)
+def here(context: dict[str, Any], **changes: object) -> str:
+    """The present address with some parameters changed; an empty one is left out, and so is the poll's version."""
+    return f"?{present(context, **changes).urlencode()}"
 
 
-@register.simple_tag
-def part_in_plan(
-    job: Job | ListedJob, plans: Mapping[int, Plan] | Mapping[int, OpenPlan]
-) -> SafeString | str:
-    """What an open plan has to do with a job, as a state; empty when there is none."""
-    plan = plans.get(job.plan) if job.plan else None
-    if plan is None or plan.not_now:
-        return ""
-    only_proposed = plan.state == PlanState.PROPOSED
-    if plan.kind == PlanKind.GROW:
-        return state("shadow", _("could grow")) if only_proposed else state("executing", _("grows"))
-    if job.job_id in jobs_served(plan):
-        if job.phase != JobPhase.PENDING:
-            return state("verified", _("started"))
-        if plan.kind == PlanKind.QUOTA:
-            return state("pending", _("over quota"))
-        if plan.kind == PlanKind.WHOLE:
-            return state("pending", _("held until all fit"))
-        return _proposed(plan) if only_proposed else state("executing", _("making room"))
-    if job.phase == JobPhase.PENDING:
-        return state("undone", _("gave way"))
-    return state("shadow", _("could give way")) if only_proposed else state("completing", _("gives way"))
+def present(context: dict[str, Any], **changes: object) -> QueryDict:
+    """The same, to be changed further."""
+    query: QueryDict = context["request"].GET.copy()
+    query.pop("since", None)
+    for name, value in changes.items():
+        if value == "":
+            query.pop(name, None)
+        else:
+            query[name] = str(value)
+    return query

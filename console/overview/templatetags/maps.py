@@ -3,27 +3,25 @@ thousand pieces of them, so each bar is one piece of text, and what comes from t
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote, quote_plus
 
 from django import template
 from django.http import QueryDict
 from django.template.loader import render_to_string
-from django.urls import get_script_prefix, reverse
+from django.urls import reverse
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
 
 from console.cluster.selectors import SeenNode
 from console.core import clock
 from console.core.markup import job_address, text
 from console.core.resaying import resay
 from console.core.templatetags.ui import colon, level_class, state
-from console.overview.firstlanes import TALL, TALL_OF_UNITS
 from console.overview.nodemap import NodeBar, Segment
 from console.overview.plots import Plot
-from console.overview.templatetags.address import present
-from console.reports.lane_part import MANY
+from console.overview.templatetags.console import present
+from console.reports.lanes import MANY, TALL, TALL_OF_UNITS
 from console.reports.squares import Square
 
 register = template.Library()
@@ -59,7 +57,13 @@ def map_links(context: dict[str, Any]) -> MapLinks:
 @register.simple_tag
 def drawn(bar: NodeBar, links: MapLinks, *, dense: bool) -> SafeString:
     """A node's head and its bar: blocks as links, each to its job; what stands for many jobs leads to the node's."""
-    return SafeString(_drawn(_Look(bar, links.jobs, links.of_node(bar.node.name), dense)))
+    of_node = links.of_node(bar.node.name)
+    hatched = "" if bar.node.up else '<rect width="100%" height="100%" fill="url(#hatch)"/>'
+    return SafeString(
+        f"""<div class="node-head">{_head(bar, of_node, dense=dense)}</div>
+  <svg class="cells" role="group" aria-label="{text(bar.summary)}">{hatched}"""
+        f"{''.join(_blocks(bar, links.jobs, of_node))}</svg>"
+    )
 
 
 @register.simple_tag
@@ -73,70 +77,16 @@ def dense_bars(bars: Iterable[NodeBar], links: MapLinks) -> SafeString:
     return SafeString("".join(made))
 
 
-class _Look:
-    """A bar with all that its drawing is made of, and by which it is remembered: two that are equal look the same."""
-
-    __slots__ = ("_key", "bar", "dense", "jobs", "of_node")
-
-    def __init__(self, bar: NodeBar, jobs: str, of_node: str, dense: bool) -> None:
-        self.bar, self.jobs, self.of_node, self.dense = bar, jobs, of_node, dense
-        node = bar.node
-        self._key = (
-            *(
-                get_language(),
-                get_script_prefix(),
-                jobs,
-                of_node,
-                dense,
-                node.pk,
-                node.name,
-                node.up,
-                node.state,
-            ),
-            *(node.state_reason, bar.resource, bar.total, bar.used, bar.free, *bar.ticks, *bar.segments),
-        )
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Look) and self._key == other._key
-
-
-@lru_cache(maxsize=1024)
-def _drawn(look: _Look) -> str:
-    bar, of_node = look.bar, look.of_node
-    hatched = "" if bar.node.up else '<rect width="100%" height="100%" fill="url(#hatch)"/>'
-    return (
-        f"""<div class="node-head">{_head(bar, of_node, dense=look.dense)}</div>
-  <svg class="cells" role="group" aria-label="{text(bar.summary)}">{hatched}"""
-        f"{''.join(_blocks(bar, look.jobs, of_node))}</svg>"
-    )
-
-
 @register.simple_tag
 def squares(cells: Iterable[Square]) -> SafeString:
     """A kind's nodes as squares, each a link to its node's page."""
-    prefix, told, mark, pieces = get_script_prefix(), _Told(), colon(), []
+    before, after = reverse("node", args=[STAND_IN]).split(STAND_IN)
+    mark, pieces = colon(), []
     for cell in cells:
-        to, name = _square_link(cell.node.name, prefix)
-        pieces.append(f'<a class="sq {cell.css}" href="{to}" title="{name}{mark}{told[cell.words]}"></a>')
+        name = text(cell.node.name)
+        to = text(f"{before}{quote(cell.node.name, safe='')}{after}")
+        pieces.append(f'<a class="sq {cell.css}" href="{to}" title="{name}{mark}{text(cell.words)}"></a>')
     return SafeString("".join(pieces))
-
-
-class _Told(dict[str, str]):
-    """Texts as they may stand on a page: the same few are said of thousands of nodes."""
-
-    def __missing__(self, words: str) -> str:
-        self[words] = text(words)
-        return self[words]
-
-
-@lru_cache(maxsize=20_000)
-def _square_link(name: str, _prefix: str) -> tuple[str, str]:
-    """The address of a node's page and its name as they may stand on a page. Nodes keep their names."""
-    to = reverse("node", args=[STAND_IN]).replace(STAND_IN, quote(name, safe=""))
-    return text(to), text(name)
 
 
 def _head(bar: NodeBar, of_node: str, *, dense: bool) -> str:

@@ -1,12 +1,13 @@
 """A partition now: capacity by node, who runs, who waits and why, the latest plans."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils.html import json_script
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -18,28 +19,26 @@ from console.cluster.selectors import SeenNode, seen_nodes
 from console.core.htmx import unchanged
 from console.core.in_parts import render_in_parts
 from console.core.lazy import lazy
-from console.overview import joblists
-from console.overview.firstlanes import FirstLanes
-from console.overview.heldjobs import HeldJob, held_jobs
-from console.overview.jobfilter import STATES, JobFilter, kept_parameters
-from console.overview.nodemap import moves_of
-from console.overview.nodeview import NodeView, Squaring, read_nodes
+from console.overview import job_lists
+from console.overview.job_lists import STATES, JobFilter, kept_parameters
+from console.overview.nodemap import NodeView, Squaring, held_jobs, moves_of, read_nodes
+from console.overview.openplans import under_way
 from console.overview.selectors import (
     HELD_PHASES,
     PartitionState,
     listed_partitions,
     partition_states,
 )
-from console.overview.takeable import takeable_jobs
-from console.overview.underway import under_way
 from console.overview.views.home import live_context, observed
+from console.overview.workers import takeable_jobs
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.reports.immune import NOBODY, immune_parts
+from console.reports.lane_bars import kept_places
+from console.reports.lanes import FirstLanes
 from console.reports.seen import Seen, job_counts, level_field
 from console.reports.squares import SquareSource
 from console.steering.models import KeptPlace, Plan
-from scheduler.model.policy import Dispatch
 
 LATEST_PLANS = 8
 IMMUNE_USERS = 20
@@ -84,16 +83,10 @@ def partition_now(request: HttpRequest, name: str) -> HttpResponseBase:
         # Of few nodes the lanes are asked for at once: it is all of them, and the page would wait for as many bars.
         beforehand={}
         if first.rows is None
-        else {"lanes_in_page": lambda: first.script(partition, top["lane_nodes"])},
+        else {
+            "lanes_in_page": lambda: json_script(first.document(partition, top["lane_nodes"]), "lanes-first")
+        },
     )
-
-
-def _kept(partition: Partition, state: PartitionState) -> list[KeptPlace]:
-    """The nodes that are kept there; asked for only where the policy has any kept."""
-    if state.policy.dispatch is not Dispatch.MANAGED:
-        return []
-    rows = KeptPlace.objects.filter(cluster=partition.cluster_id, partition=partition.name, until__gt=0)
-    return list(rows.filter(refused=""))
 
 
 def _top(request: HttpRequest, partition: Partition, nodes: list[SeenNode]) -> dict[str, Any]:
@@ -142,16 +135,17 @@ def _same_for_all(request: HttpRequest, partition: Partition, state: PartitionSt
     held, waiting = jobs.filter(phase__in=HELD_PHASES), jobs.filter(phase=JobPhase.PENDING)
     query = request.GET.copy()
     query.pop("since", None)
-    kept = _kept(partition, state)
+    kept = kept_places(partition, state.policy)
 
     def known(
-        phases: tuple[JobPhase, ...], total: int, levels: Mapping[joblists.Levels, int] = MappingProxyType({})
-    ) -> joblists.KnownList:
+        phases: tuple[JobPhase, ...],
+        total: int,
+        levels: Mapping[job_lists.Levels, int] = MappingProxyType({}),
+    ) -> job_lists.KnownList:
         grouped = not state.grouped.isdisjoint(phases)
         if wanted.active:
-            return joblists.KnownList(grouped)
-        of = joblists.PartOfPartition(partition.cluster_id, partition.name, phases)
-        return joblists.KnownList(grouped, total, levels, of)
+            return job_lists.KnownList(grouped)
+        return job_lists.KnownList(grouped, total, levels)
 
     seen = [
         partition.pk,
@@ -163,16 +157,16 @@ def _same_for_all(request: HttpRequest, partition: Partition, state: PartitionSt
         "looks_like": f"{seen} {get_language()} {query.urlencode()}",
         "nodes": lazy(_nodes, request, partition, state, kept, held),
         "waiting": lazy(
-            joblists.read_list,
+            job_lists.read_list,
             request.GET,
-            joblists.WAITING,
+            job_lists.WAITING,
             wanted.apply(waiting, axis),
             known((JobPhase.PENDING,), state.waiting_total),
         ),
         "running": lazy(
-            joblists.read_list,
+            job_lists.read_list,
             request.GET,
-            joblists.RUNNING,
+            job_lists.RUNNING,
             wanted.apply(held, axis),
             known(HELD_PHASES, state.running, state.running_levels),
         ),
@@ -194,18 +188,15 @@ def _nodes(
         lambda names: held_jobs(held, axis, names),
         names=[rule.name for rule in state.policy.levels],
         moves=lambda jobs: moves_of(
-            state.plans, kept, takeable_jobs(partition, _spread(jobs), grouped=grouped)
+            state.plans,
+            kept,
+            takeable_jobs(partition, [job.job_id for job in jobs if len(job.alloc) > 1], grouped=grouped),
         ),
         squaring=Squaring(
             lambda by: SquareSource.of(partition, state.policy).scale(by, state.nodes),
             lambda node: node.unit_in(partition.name),
         ),
     )
-
-
-def _spread(jobs: Iterable[HeldJob]) -> list[str]:
-    """Those that are on several nodes."""
-    return [job.job_id for job in jobs if len(job.alloc) > 1]
 
 
 def _immune(partition: Partition, state: PartitionState) -> dict[str, Any]:

@@ -22,8 +22,14 @@ from console.core.errors import ChangedSinceError
 from console.core.limits import most
 from console.core.resaying import resay
 from console.partitions.models import Partition
-from console.partitions.own_file import allowed_to, imports_some, require_import
-from console.partitions.priority_file import diff_config, export_config, import_config
+from console.partitions.priority_file import (
+    allowed_to,
+    diff_config,
+    export_config,
+    import_config,
+    imports_some,
+    require_import,
+)
 from console.partitions.selectors import visible_partitions
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.jsontext import parse

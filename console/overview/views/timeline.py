@@ -14,7 +14,7 @@ from console.core.lazy import lazy
 from console.core.saying import duration, percent
 from console.history.timeline import UNCONFIGURED, Timeline, TimelineStep, picks, read_timeline, timeline_key
 from console.overview.nodemap import share
-from console.overview.plots import PLAIN, Plot, Scale, css_of, plot
+from console.overview.plots import PLAIN, Plot, Scale, count_words, css_of, plot, queue_plot, stops_plot
 from console.partitions.models import Partition
 from console.partitions.quotas import LevelLimit, Use, limits_of, uses_shown
 from console.partitions.selectors import policy_of, visible_partitions
@@ -78,67 +78,35 @@ def partition_timeline(request: HttpRequest, name: str) -> HttpResponse:
         "plots": lazy(_plots, found),
         "waits": lazy(_waits, found, policy),
         "quotas": _quotas(partition, policy),
-        "levels": lazy(_levels, found, policy),
-        "rows": lazy(_rows, found),
+        "levels": lazy(lambda: [_named(policy, level) for level in found.levels]),
+        "rows": lazy(lambda: [_row(step, found) for step in reversed(found.steps) if step.minutes]),
     }
     return render(request, "overview/timeline.html", context)
-
-
-def _levels(found: Timeline, policy: PartitionPolicy) -> list[Named]:
-    return [_named(policy, level) for level in found.levels]
-
-
-def _rows(found: Timeline) -> list[TimelineRow]:
-    return [_row(step, found) for step in reversed(found.steps) if step.minutes]
 
 
 def _named(policy: PartitionPolicy, level: str) -> Named:
     return named_level(policy, None if level == UNCONFIGURED else int(level))
 
 
-def _count(value: float) -> str:
-    return f"{value:.3g}"
-
-
 def _plots(found: Timeline) -> list[Plot]:
-    what = LABELS[found.resource]
-    busy = percent(found.busy or 0.0)
-    most = max(step.waiting for step in found.steps)
-    lost = found.work_lost
-    return [
-        plot(
-            "busy",
-            _("%(what)ss busy") % {"what": what},
-            _("%(share)s over the whole time") % {"share": busy},
-            found.steps,
-            lambda step: [(PLAIN, step.share(found.resource) or 0.0)],
-            Scale(percent, most=1.0),
-        ),
-        plot(
-            "queue",
-            _("Waiting jobs by level"),
-            _("%(n)s at most") % {"n": _count(most)},
-            found.steps,
-            lambda step: [(css_of(level), step.mean(level)) for level in found.levels],
-            Scale(_count),
-        ),
-        plot(
-            "stops",
-            _("Runs stopped"),
-            _("%(n)s in all") % {"n": found.stops},
-            found.steps,
-            lambda step: [(PLAIN, float(step.stops))],
-            Scale(_count),
-        ),
-        plot(
-            "lost",
-            _("Work of the stopped runs, %(what)s-hours") % {"what": what},
-            work_words(lost),
-            found.steps,
-            lambda step: [(PLAIN, hours(step.work_lost, found.resource))],
-            Scale(_count),
-        ),
-    ]
+    what, lost = LABELS[found.resource], found.work_lost
+    busy = plot(
+        "busy",
+        _("%(what)ss busy") % {"what": what},
+        _("%(share)s over the whole time") % {"share": percent(found.busy or 0.0)},
+        found.steps,
+        lambda step: [(PLAIN, step.share(found.resource) or 0.0)],
+        Scale(percent, most=1.0),
+    )
+    work = plot(
+        "lost",
+        _("Work of the stopped runs, %(what)s-hours") % {"what": what},
+        work_words(lost),
+        found.steps,
+        lambda step: [(PLAIN, hours(step.work_lost, found.resource))],
+        Scale(count_words),
+    )
+    return [busy, queue_plot(found, _("Waiting jobs by level")), stops_plot(found), work]
 
 
 def _waits(found: Timeline, policy: PartitionPolicy) -> list[Wait]:
@@ -173,6 +141,6 @@ def _row(step: TimelineStep, found: Timeline) -> TimelineRow:
     return TimelineRow(
         step,
         "–" if busy is None else percent(busy),
-        [_count(step.mean(level)) for level in found.levels],
+        [count_words(step.mean(level)) for level in found.levels],
         work_short(step.work_lost),
     )
