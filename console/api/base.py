@@ -1,11 +1,16 @@
-"""What all resources share: who may read, which query parameters exist, where a change comes from."""
+"""Names in addresses: anything a name of Slurm's may hold, without what a database refuses to look up."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
+from django.core.exceptions import ValidationError as DjangoValidationError
+from django.db.models import QuerySet
 from django.http import Http404
+from django.urls import register_converter
+from django.urls.converters import StringConverter
 from django.utils.cache import patch_cache_control
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
@@ -22,12 +27,29 @@ from console.accounts.access import require_read
 from console.accounts.allowances import wait_for_allowance
 from console.accounts.models import User
 from console.accounts.permissions import Permission
-from console.api.errors import SpentAllowanceError
-from console.api.etags import READING, Validated, is_one_of
-from console.api.idempotency import first_answer, once
-from console.cluster.models import Cluster
+from console.api.errors import ConflictError, SpentAllowanceError
+from console.api.repeats import READING, Validated, claimed, first_answer, is_one_of, once
+from console.cluster.models import Cluster, Job
 from console.cluster.selectors import shown_cluster
+from console.core.errors import ChangedSinceError
+from console.core.resaying import resay
 from console.core.saying import in_a_row, is_english
+from console.partitions.selectors import visible_partitions
+from scheduler.contracts.errors import InputError
+
+
+class NameConverter(StringConverter):
+    """A job id, a partition, a node or a project's code: no slash, no control characters."""
+
+    regex = r"[^/\x00-\x1f\x7f]+"
+
+
+def register() -> None:
+    """Make `<name:…>` known to Django's addresses."""
+    register_converter(NameConverter, "name")
+
+
+# --- What all resources share: who may read, which query parameters exist, where a change comes from.
 
 # Moments are told in UTC, wherever this machine is (docs/api.md); by itself each field takes TIME_ZONE.
 serializers.DateTimeField.timezone = UTC
@@ -178,3 +200,57 @@ def _none_such(known: list[str]) -> str:
     if not known:
         return _("No such query parameter here; there are none.")
     return _("No such query parameter here; there are: %(names)s.") % {"names": in_a_row(known)}
+
+
+# --- What all changes by people share: a reason, and the services' own errors as the API tells them.
+
+REASON = "reason"
+
+
+class ReasonSerializerField(serializers.CharField):
+    """Why: it stands in the audit log for good."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"max_length": 1000, "help_text": "Why; it stands in the audit log.", **kwargs})
+
+
+class VersionField(serializers.IntegerField):
+    """The version or revision that somebody has read, from 1."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"min_value": 1, "max_value": 2**31 - 1, **kwargs})
+
+
+@contextmanager
+def changing(inside: str = "") -> Iterator[None]:
+    """Call services in this, as `reading` has it. An `Idempotency-Key` begins its transaction here."""
+    with reading(inside):
+        claimed()
+        yield
+
+
+@contextmanager
+def reading(inside: str = "") -> Iterator[None]:
+    """Read contracts in this: errors become the API's, with fields named as in the body.
+
+    `inside` is the key of the body under which the service's own fields stand; the reason is always beside it.
+    """
+    try:
+        yield
+    except ChangedSinceError as error:
+        raise ConflictError(str(error)) from error
+    except InputError as error:
+        raise ValidationError({inside + error.path.removeprefix("$"): [resay(error.message)]}) from error
+    except DjangoValidationError as error:
+        detail: dict[str, Any] = serializers.as_serializer_error(error)
+        beside = {REASON: detail.pop(REASON)} if REASON in detail else {}
+        raise ValidationError(({inside: detail} if inside and detail else detail) | beside) from error
+
+
+# --- What the asker sees of the mirror.
+
+
+def visible_jobs(user: User, cluster: Cluster) -> QuerySet[Job]:
+    """The jobs of the partitions that the asker sees."""
+    names = visible_partitions(user).filter(cluster=cluster).values_list("name", flat=True)
+    return Job.objects.filter(cluster=cluster, partition__in=list(names))

@@ -2,11 +2,22 @@
 
 from typing import Any, ClassVar
 
+import django_filters
+from django.db.models import QuerySet
+from django_filters.rest_framework import FilterSet
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
 
-from console.api.base import ApiDetail
-from console.api.fields import ObjectField
-from console.cluster.models import Cluster
+from console.accounts.permissions import Permission
+from console.api.base import ApiDetail, ApiList, ApiView
+from console.api.fields import AmountsSerializerField, ObjectField
+from console.cluster.models import Cluster, Node
+from console.needs.rows import NeedKind
+from console.needs.selectors import needs_of
+from console.partitions.models import Partition
+from console.partitions.selectors import visible_partitions
 from console.steering.operations.standing import standing
 
 
@@ -66,3 +77,115 @@ class ClusterView(ApiDetail):
     def get_object(self) -> Cluster:
         """There is one."""
         return self.cluster
+
+
+# --- Nodes as last observed.
+
+
+class NodeSerializer(serializers.ModelSerializer):
+    """`up`: new jobs may start there. `used` counts the running jobs of all partitions.
+
+    `unit`: the switch or block that it is in, empty where none is known; `own_units`: the same in partitions that see
+    the network in their own way.
+    """
+
+    total = AmountsSerializerField(read_only=True)
+    used = AmountsSerializerField(read_only=True)
+    features = serializers.ListField(child=serializers.CharField(), read_only=True)
+    partitions = serializers.ListField(child=serializers.CharField(), read_only=True)
+    own_units = serializers.DictField(child=serializers.CharField(allow_blank=True), read_only=True)
+
+    class Meta:
+        model = Node
+        fields: ClassVar = [
+            "name",
+            "up",
+            "state",
+            "state_reason",
+            "total",
+            "used",
+            "features",
+            "partitions",
+            "unit",
+            "own_units",
+        ]
+        read_only_fields = fields
+
+
+class NodeFilter(FilterSet):
+    """By partition, by unit and by whether jobs may start there."""
+
+    partition = django_filters.CharFilter(method="in_partition", label="Nodes of this partition.")
+    up = django_filters.BooleanFilter()
+    unit = django_filters.CharFilter(label="Nodes of this switch or block.")
+
+    def in_partition(self, nodes: QuerySet[Node], name: str, value: str) -> QuerySet[Node]:
+        """A JSON list cannot be searched in SQLite's SQL: the names are compared here, two columns of each node."""
+        keys = [pk for pk, partitions in nodes.values_list("pk", "partitions") if value in partitions]
+        return nodes.filter(pk__in=keys)
+
+
+class NodeListView:
+    """What list and detail share."""
+
+    permission = Permission.PARTITION_VIEW
+    queryset = Node.objects.all()
+    serializer_class = NodeSerializer
+    lookup_field = "name"
+    version_tag: Any
+
+    def weak_tag(self) -> str | None:
+        """The mirror's version."""
+        return str(self.version_tag())
+
+
+class NodeList(NodeListView, ApiList):
+    """Nodes by name."""
+
+    filterset_class = NodeFilter
+
+    def get_queryset(self) -> QuerySet[Node]:
+        """The nodes of this cluster."""
+        return Node.objects.filter(cluster=self.cluster).order_by("name")
+
+
+class NodeDetail(NodeListView, ApiDetail):
+    """One node."""
+
+    def get_queryset(self) -> QuerySet[Node]:
+        """The nodes of this cluster."""
+        return Node.objects.filter(cluster=self.cluster)
+
+
+# --- What the asker has to act on, as the overview lists it.
+
+
+class NeedSerializer(serializers.Serializer):
+    """One thing to act on."""
+
+    kind = serializers.ChoiceField(choices=NeedKind.choices)
+    text = serializers.CharField(help_text="In one sentence, or two.")
+    since = serializers.DateTimeField(allow_null=True, help_text="Null where nothing tells it.")
+    partition = serializers.CharField(allow_blank=True, help_text="Empty where it is about none.")
+    url = serializers.CharField(help_text="The page where it is acted on.")
+
+
+class NeedsSerializer(serializers.Serializer):
+    """All of them, the most urgent first; empty when nothing needs the asker."""
+
+    needs = NeedSerializer(many=True)
+
+
+class NeedsView(ApiView):
+    """What needs the asker."""
+
+    permission = Permission.PARTITION_VIEW
+    queryset: ClassVar[Any] = Partition.objects.all()
+    serializer_class = NeedsSerializer
+
+    @extend_schema(operation_id="needs_retrieve")
+    def get(self, request: Request) -> Response:
+        """What the asker may act on, and should."""
+        partitions = visible_partitions(self.person).filter(cluster=self.cluster)
+        found = needs_of(self.person, self.cluster, list(partitions))
+        return Response(NeedsSerializer({"needs": found}).data)

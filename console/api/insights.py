@@ -12,10 +12,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.permissions import Permission
-from console.api.audit_export import AnyAnswer
+from console.api.audit import AnyAnswer
 from console.api.base import ApiView
-from console.api.dataclasses import DataclassSerializer
-from console.api.work import WorkSerializer, work_data
+from console.api.fields import DataclassSerializer, WorkSerializer, work_data
 from console.insights import periods
 from console.insights.answers import (
     QUESTIONS,

@@ -8,7 +8,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.serializers import EmailField
 
 from console.api.errors import ErrorSerializer
-from console.api.etags import Validated
+from console.api.repeats import Validated
 
 WRITING = frozenset({"POST", "PUT", "PATCH"})
 

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import django_filters
 from django.db.models import QuerySet
 from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django_filters.rest_framework import FilterSet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema, extend_schema_field
@@ -12,17 +13,47 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.accounts.access import require_write
 from console.accounts.permissions import Permission
-from console.api.base import ApiDetail, ApiList, ApiView
-from console.api.dataclasses import DataclassSerializer
-from console.api.fields import AmountsByNodeField, AmountsSerializerField, EpochField, MomentFilter, SaidField
-from console.api.work import WorkSerializer, work_data
-from console.steering.models import Checkpoint, Plan, PlanKind, PlannedAction, PlanState, PlanVersion, Victim
+from console.api.base import ApiDetail, ApiList, ApiView, ReasonSerializerField, changing
+from console.api.errors import ConflictError
+from console.api.fields import (
+    AmountsByNodeField,
+    AmountsSerializerField,
+    DataclassSerializer,
+    EpochField,
+    MomentFilter,
+    SaidField,
+    WorkSerializer,
+    work_data,
+)
+from console.api.parsers import valid
+from console.core.resaying import resay
+from console.partitions.models import Partition
+from console.partitions.selectors import visible_partitions
+from console.steering import selectors
+from console.steering.models import (
+    Checkpoint,
+    Incident,
+    IncidentKind,
+    Pause,
+    Plan,
+    PlanKind,
+    PlannedAction,
+    PlanState,
+    PlanVersion,
+    Victim,
+)
+from console.steering.operations import pausing
+from console.steering.operations.approving import OutOfDateError, approve, reject
+from console.steering.operations.closing import close_incident
 from console.steering.operations.differences import since_opened
 from console.steering.operations.instead import mark_of_alternative
-from console.steering.operations.requests import ApprovalRequest
+from console.steering.operations.requests import ApprovalRequest, request_of
+from console.steering.operations.up_to_date import why_not_now
 from console.steering.plans.shown_input import shown_input
 from console.steering.selectors import lost_by
+from console.steering.ways import VictimWay, count_of
 from scheduler.model.actions import STOPPING
 from scheduler.model.plan import PassedOver
 from scheduler.model.policy import Enforcement
@@ -293,3 +324,338 @@ class PlanSnapshot(ApiView):
         if plan is None or plan.stored_snapshot is None:
             raise Http404
         return Response(shown_input(self.person, plan))
+
+
+# --- A person's decision on a plan: what is asked, and the answer.
+
+APPROVE, REJECT = "approve", "reject"
+
+
+class QuestionSerializer(serializers.Serializer):
+    """What a person is asked. `seen` goes back with the answer: it stands for what was read."""
+
+    asked = serializers.BooleanField(help_text="Whether the plan waits for somebody's decision.")
+    seen = serializers.CharField()
+    plans = serializers.ListField(
+        child=serializers.IntegerField(),
+        help_text="The plans that are decided together: several for the tasks of one array.",
+    )
+    version = serializers.IntegerField(help_text="Of the first of these plans; it grows when it is renewed.")
+    since_opened = serializers.ListField(
+        child=serializers.CharField(), help_text="What has changed since the request was opened."
+    )
+    not_now = serializers.CharField(
+        help_text="Why nothing can be approved at the moment although the request stands; else empty."
+    )
+    consequence = serializers.CharField(help_text="What approving it does, in one sentence.")
+    stops = serializers.IntegerField(help_text="Jobs that approving it stops.")
+    shrinks = serializers.IntegerField(
+        help_text="Victims that give up a part and go on, among them workers of elastic jobs; no stops."
+    )
+    work_lost = WorkSerializer()
+    changes = serializers.ListField(
+        child=serializers.CharField(), help_text="Why approving it would be refused; empty when it would not."
+    )
+
+
+class DecisionSerializer(serializers.Serializer):
+    """The answer. `seen` is the mark of what was read."""
+
+    decision = serializers.ChoiceField(choices=[APPROVE, REJECT])
+    seen = serializers.CharField(max_length=64)
+    reason = ReasonSerializerField()
+    instead = serializers.CharField(
+        max_length=16,
+        required=False,
+        help_text="With `approve`: the `instead` of the alternative that is to be carried out.",
+    )
+
+
+class PlanDecision(ApiView):
+    """One plan's decision."""
+
+    permission = Permission.PLAN_VIEW
+    queryset = Plan.objects.all()
+    serializer_class = QuestionSerializer
+    further_errors: ClassVar = {"POST": {409}}
+
+    def _plan(self) -> Plan:
+        rows = Plan.objects.filter(cluster=self.cluster).select_related("cluster", "cycle")
+        plan = rows.filter(pk=self.kwargs["pk"]).first()
+        if plan is None:
+            raise Http404
+        return plan
+
+    @extend_schema(operation_id="plans_decision_retrieve")
+    def get(self, request: Request, pk: int) -> Response:
+        """What is asked about the plan, and whether it is still up to date."""
+        asked = request_of(self._plan())
+        opened = since_opened(asked)
+        return Response(
+            {
+                "asked": asked.lead.awaits_decision,
+                "seen": asked.mark,
+                "plans": [plan.pk for plan in asked.plans],
+                "version": asked.lead.version,
+                "since_opened": opened.sentences if opened else [],
+                "not_now": "" if asked.possible else resay(asked.lead.not_now),
+                "consequence": selectors.consequence(asked),
+                "stops": count_of(asked.victims, VictimWay.STOP),
+                "shrinks": count_of(asked.victims, VictimWay.WORKER, VictimWay.FEWER_NODES, VictimWay.PART),
+                "work_lost": work_data(selectors.lost_by(*asked.shown)),
+                "changes": why_not_now(asked),
+            }
+        )
+
+    @extend_schema(
+        request=DecisionSerializer, responses={200: PlanSerializer}, operation_id="plans_decision_create"
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """Approve or reject the plan, and with it the others that it is asked about with.
+
+        What is true now is carried out if it costs no more than what was read: not more jobs, none of a higher level,
+        no more work. Else it is refused (409) with the difference; read again, and answer with the new `seen`.
+        """
+        plan = self._plan()
+        require_write(request, Permission.PLAN_DECIDE, plan)
+        sent = DecisionSerializer(data=request.data)
+        valid(sent, self.serializer_class)
+        values: dict[str, Any] = sent.validated_data
+        answer: dict[str, Any] = {
+            "actor": self.person.username,
+            "plan": plan,
+            "reason": values["reason"],
+            "seen": values["seen"],
+            "request_id": self.request_id,
+        }
+        try:
+            with changing():
+                if values["decision"] == REJECT:
+                    done = reject(**answer)
+                else:
+                    done = approve(**answer, instead=values.get("instead", ""))
+        except OutOfDateError as error:
+            raise ConflictError(str(error)) from error
+        return Response(PlanSerializer(done, context=self.get_serializer_context()).data)
+
+
+# --- Incidents: jobs that were stopped and did not come back; and closing one.
+
+
+class IncidentSerializer(serializers.ModelSerializer):
+    """A job that was stopped by `plan` for `beneficiary` and did not come back. Open while `closed_at` is null."""
+
+    run_started_at = EpochField(source="victim.run_start")
+    run_restarts = serializers.IntegerField(source="victim.run_restarts", read_only=True)
+
+    class Meta:
+        model = Incident
+        fields: ClassVar = [
+            "id",
+            "partition",
+            "kind",
+            "job_id",
+            "job_name",
+            "user",
+            "run_started_at",
+            "run_restarts",
+            "plan",
+            "beneficiary",
+            "words",
+            "opened_at",
+            "counts",
+            "closed_at",
+            "closed_by",
+            "close_reason",
+        ]
+        read_only_fields = fields
+
+
+class CloseSerializer(serializers.Serializer):
+    """Why it need not be shown any more."""
+
+    reason = ReasonSerializerField()
+
+
+class IncidentFilter(FilterSet):
+    """By where, whose, and whether it is open."""
+
+    partition = django_filters.CharFilter()
+    job_id = django_filters.CharFilter()
+    user = django_filters.CharFilter(label="The job's user.")
+    plan = django_filters.NumberFilter()
+    kind = django_filters.ChoiceFilter(choices=IncidentKind.choices)
+    open = django_filters.BooleanFilter(field_name="closed_at", lookup_expr="isnull")
+    since = MomentFilter(field_name="opened_at", lookup_expr="gte")
+    until = MomentFilter(field_name="opened_at", lookup_expr="lt")
+
+
+class Incidents:
+    """What all of them share."""
+
+    permission = Permission.PLAN_VIEW
+    queryset = Incident.objects.all()
+    serializer_class = IncidentSerializer
+    cluster: Any
+
+    def get_queryset(self) -> QuerySet[Incident]:
+        """The incidents of this cluster."""
+        rows = Incident.objects.filter(cluster=self.cluster)
+        return rows.select_related("victim", "cluster").order_by("-id")
+
+
+class IncidentList(Incidents, ApiList):
+    """Incidents, the latest first."""
+
+    filterset_class = IncidentFilter
+
+
+class IncidentDetail(Incidents, ApiDetail):
+    """One incident."""
+
+
+class IncidentClosing(Incidents, ApiView):
+    """Closing one."""
+
+    @extend_schema(
+        request=CloseSerializer, responses={200: IncidentSerializer}, operation_id="incidents_close_create"
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """Say why it need not be shown any more. Closed already, it stays as it was closed first."""
+        incident = self.get_object()
+        require_write(request, Permission.INCIDENT_CLOSE, incident)
+        sent = CloseSerializer(data=request.data)
+        sent.is_valid(raise_exception=True)
+        with changing():
+            close_incident(
+                actor=self.person.username,
+                incident=incident,
+                reason=sent.validated_data["reason"],
+                request_id=self.request_id,
+            )
+        return Response(IncidentSerializer(self.get_object(), context=self.get_serializer_context()).data)
+
+
+# --- The switch: pause a partition or everything, see what is paused, resume.
+
+
+class PauseSerializer(serializers.Serializer):
+    """Who paused what, since when and why."""
+
+    partition = serializers.CharField(help_text="Empty: everything.")
+    by = serializers.CharField()
+    since = serializers.DateTimeField()
+    reason = SaidField()
+
+
+class PausedSerializer(serializers.Serializer):
+    """While `paused`, nobody is stopped. `pauses` are why: the partition's own, and that of everything."""
+
+    paused = serializers.BooleanField()
+    pauses = PauseSerializer(many=True)
+
+
+class EverythingSerializer(PausedSerializer):
+    """`paused` and `pauses` are about everything; `partitions` are those that are paused for themselves."""
+
+    partitions = PauseSerializer(many=True)
+
+
+class PauseReasonSerializer(serializers.Serializer):
+    """Why, if somebody wants to say it."""
+
+    reason = ReasonSerializerField(required=False, allow_blank=True, default="")
+
+
+class Switch(ApiView):
+    """What both switches share."""
+
+    permission = Permission.PARTITION_VIEW
+    queryset = Pause.objects.all()
+
+    def _pull(self, partition: Partition | None) -> None:
+        require_write(
+            self.request, Permission.PAUSE_PARTITION if partition else Permission.PAUSE_ALL, partition
+        )
+
+    def _set(self, partition: Partition | None) -> None:
+        self._pull(partition)
+        sent = PauseReasonSerializer(data=self.request.data)
+        valid(sent, self.serializer_class)
+        pausing.pause(**self._by(partition), reason=sent.validated_data["reason"])
+
+    def _lift(self, partition: Partition | None) -> Response:
+        self._pull(partition)
+        pausing.resume(**self._by(partition))
+        return Response(status=204)
+
+    def _by(self, partition: Partition | None) -> dict[str, Any]:
+        return {
+            "actor": self.person.username,
+            "cluster": self.cluster,
+            "partition": partition,
+            "request_id": self.request_id,
+        }
+
+    def _pauses(self) -> dict[str, Pause]:
+        return {pause.partition: pause for pause in pausing.pauses_shown(self.cluster.name)}
+
+
+class PauseAll(Switch):
+    """The switch of the whole installation."""
+
+    serializer_class = EverythingSerializer
+
+    @extend_schema(operation_id="pause_retrieve")
+    def get(self, request: Request) -> Response:
+        """What is paused."""
+        return self._answer()
+
+    @extend_schema(request=PauseReasonSerializer, operation_id="pause_set")
+    def put(self, request: Request) -> Response:
+        """Stop nobody anywhere from the next cycle on. What is paused already stays as it was paused first."""
+        self._set(None)
+        return self._answer()
+
+    @extend_schema(operation_id="pause_lift")
+    def delete(self, request: Request) -> Response:
+        """Lift the pause of everything; partitions that are paused for themselves stay so."""
+        return self._lift(None)
+
+    def _answer(self) -> Response:
+        pauses = self._pauses()
+        whole = pauses.pop(pausing.EVERYWHERE, None)
+        pages = {"paused": whole is not None, "pauses": [whole] if whole else []}
+        return Response(EverythingSerializer({**pages, "partitions": list(pauses.values())}).data)
+
+
+class PartitionPause(Switch):
+    """The switch of one partition."""
+
+    serializer_class = PausedSerializer
+
+    def _partition(self) -> Partition:
+        rows = visible_partitions(self.person).filter(cluster=self.cluster)
+        return get_object_or_404(rows, name=self.kwargs["name"])
+
+    @extend_schema(operation_id="partitions_pause_retrieve")
+    def get(self, request: Request, name: str) -> Response:
+        """Whether anybody may be stopped in the partition."""
+        return self._answer(self._partition())
+
+    @extend_schema(request=PauseReasonSerializer, operation_id="partitions_pause_set")
+    def put(self, request: Request, name: str) -> Response:
+        """Stop nobody in the partition from the next cycle on. What is paused already stays as it was paused first."""
+        partition = self._partition()
+        self._set(partition)
+        return self._answer(partition)
+
+    @extend_schema(operation_id="partitions_pause_lift")
+    def delete(self, request: Request, name: str) -> Response:
+        """Lift the partition's own pause; that of everything stays."""
+        return self._lift(self._partition())
+
+    def _answer(self, partition: Partition) -> Response:
+        pauses = self._pauses()
+        found = [pauses[name] for name in (pausing.EVERYWHERE, partition.name) if name in pauses]
+        return Response(PausedSerializer({"paused": bool(found), "pauses": found}).data)

@@ -1,5 +1,6 @@
 """Compute power: figures in force, figures that people know, and what a measurement tells by its token."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError as DjangoValidationError
@@ -15,15 +16,28 @@ from rest_framework.response import Response
 
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
-from console.api.base import ApiList, ApiView
+from console.api.authentication import AddressThrottle
+from console.api.base import ApiList, ApiView, ReasonSerializerField, changing
 from console.api.errors import ConflictError
-from console.api.strict import valid
-from console.api.throttles import AddressThrottle
+from console.api.parsers import valid
 from console.audit.services import Context
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
+from console.power import deciding
+from console.power.causes import NewDriver
 from console.power.figures import NewReading
-from console.power.models import Measurement, MeasuringRule, Processor, Source
+from console.power.incidents import incidents_of
+from console.power.loss_views import visible_losses
+from console.power.models import (
+    DrainState,
+    Measurement,
+    MeasuringRule,
+    PowerIncident,
+    Processor,
+    RunLoss,
+    Source,
+    ToldDriver,
+)
 from console.power.overview import power_of
 from console.power.selectors import nodes_of, processors_of
 from console.power.services import (
@@ -33,6 +47,7 @@ from console.power.services import (
     goes_on,
     rule_of,
     set_figures,
+    tell_drivers,
     tell_failure,
     tell_result,
 )
@@ -275,3 +290,176 @@ class MeasurementView(ApiView):
         return tell_result(
             found, data["device"], data["seconds"], driver=data["driver"], firmware=data["firmware"]
         )
+
+
+# --- Drivers and firmware that somebody tells of: what has changed is measured anew.
+
+
+class DriverSerializer(serializers.Serializer):
+    """What a node's processors of a kind have now."""
+
+    node = serializers.CharField(max_length=64)
+    resource = serializers.CharField(max_length=64)
+    driver = serializers.CharField(max_length=60, required=False, allow_blank=True, default="")
+    firmware = serializers.CharField(max_length=60, required=False, allow_blank=True, default="")
+
+
+class DriversSerializer(serializers.Serializer):
+    """Drivers and firmware, as after an update of some nodes."""
+
+    drivers = DriverSerializer(many=True, allow_empty=False)
+    reason = ReasonSerializerField()
+
+
+class DriversView(PowerOfPartition):
+    """Drivers and firmware of a partition's nodes."""
+
+    queryset = ToldDriver.objects.all()
+    serializer_class = DriversSerializer
+
+    @extend_schema(request=DriversSerializer, responses={200: MeasurementSerializer(many=True)})
+    def post(self, request: Request, name: str) -> Response:
+        """Tell them, as often as you like: nodes with another one than before are measured anew, and answered."""
+        partition = self.writable(request, name)
+        sent = DriversSerializer(data=request.data)
+        valid(sent, DriversSerializer)
+        told = [NewDriver(**row) for row in sent.validated_data["drivers"]]
+        try:
+            asked = tell_drivers(
+                partition, told, actor=self.person.username, reason=sent.validated_data["reason"],
+                context=self.context,
+            )  # fmt: skip
+        except DjangoValidationError as error:
+            raise ValidationError({"drivers": error.messages}) from error
+        return Response(MeasurementSerializer(asked, many=True).data)
+
+
+# --- Processors that stand out: their incidents, and draining, putting back and leaving.
+
+
+class PowerIncidentSerializer(serializers.ModelSerializer):
+    """A processor that is `share` above its `usual` figure. `drain`: where the drain of its node stands, null without
+    one that is wished for or in force."""
+
+    words = serializers.CharField(read_only=True, help_text="What stands out, in a sentence.")
+    drain = serializers.SerializerMethodField(help_text="asked, drained or returning.")
+
+    class Meta:
+        model = PowerIncident
+        fields: ClassVar = [
+            "id", "node", "resource", "device", "kind", "state", "words", "figure", "figure_at", "usual", "share",
+            "siblings", "opened_at", "times", "left_by", "left_reason", "closed_at", "close_reason", "drain",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    def get_drain(self, row: PowerIncident) -> str | None:
+        """Of its node, whatever that was drained for."""
+        found = deciding.open_drain(row)
+        return DrainState(found.state).value if found else None
+
+
+class PowerIncidentReasonSerializer(serializers.Serializer):
+    """Why."""
+
+    reason = ReasonSerializerField()
+
+
+class PowerIncidentList(PowerOfPartition, ApiList):
+    """Processors of a partition that stand out."""
+
+    queryset = PowerIncident.objects.all()
+    serializer_class = PowerIncidentSerializer
+
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """All incidents, the latest first."""
+        page = self.paginate_queryset(incidents_of(self.readable(self.kwargs["name"])))
+        return self.get_paginated_response(self.get_serializer(page, many=True).data)
+
+
+class PowerIncidentAct(PowerOfPartition):
+    """Something that is done about one."""
+
+    queryset = PowerIncident.objects.all()
+    serializer_class = PowerIncidentSerializer
+    further_errors: ClassVar = {"POST": {409}}
+    act: ClassVar[Callable[..., Any]]
+
+    def done(self, request: Request, name: str, pk: int) -> Response:
+        """Do it, with the reason that was sent."""
+        partition = self.readable(name)
+        found = self._found(partition, pk)
+        require_write(request, Permission.NODE_DRAIN, partition)
+        sent = PowerIncidentReasonSerializer(data=request.data)
+        valid(sent, PowerIncidentReasonSerializer)
+        if not deciding.may_act_on(request.user, found):
+            raise ConflictError(_("The node is also in partitions that others look after."))
+        with changing():
+            type(self).act(
+                found, actor=self.person.username, reason=sent.validated_data["reason"], context=self.context
+            )
+        return Response(PowerIncidentSerializer(self._found(partition, pk)).data)
+
+    def _found(self, partition: Partition, pk: int) -> PowerIncident:
+        found: PowerIncident | None = incidents_of(partition).select_related("cluster").filter(pk=pk).first()
+        if found is None:
+            raise Http404
+        return found
+
+
+class PowerIncidentDrain(PowerIncidentAct):
+    """Draining."""
+
+    act = staticmethod(deciding.drain)
+
+    @extend_schema(request=PowerIncidentReasonSerializer, responses={200: PowerIncidentSerializer})
+    def post(self, request: Request, name: str, pk: int) -> Response:
+        """Have its node drained: `drain` is `drained` when that was seen. Asked for already, it stays as it was."""
+        return self.done(request, name, pk)
+
+
+class PowerIncidentPutBack(PowerIncidentAct):
+    """Putting back."""
+
+    act = staticmethod(deciding.put_back)
+
+    @extend_schema(request=PowerIncidentReasonSerializer, responses={200: PowerIncidentSerializer})
+    def post(self, request: Request, name: str, pk: int) -> Response:
+        """Have its node put back, if Giveway has drained it."""
+        return self.done(request, name, pk)
+
+
+class PowerIncidentLeave(PowerIncidentAct):
+    """Leaving."""
+
+    act = staticmethod(deciding.leave)
+
+    @extend_schema(request=PowerIncidentReasonSerializer, responses={200: PowerIncidentSerializer})
+    def post(self, request: Request, name: str, pk: int) -> Response:
+        """Leave it as it is, until it gets clearly worse."""
+        return self.done(request, name, pk)
+
+
+# --- What was lost to waiting for the slowest processor.
+
+
+class ProjectLossSerializer(serializers.Serializer):
+    """What a project's runs on several measured processors held and lost over the last 30 days, in hours."""
+
+    project = serializers.CharField(help_text="Empty for jobs of no project.")
+    resource = serializers.CharField()
+    runs = serializers.IntegerField()
+    hours = serializers.FloatField(help_text="What their processors were held for, in all.")
+    lost = serializers.FloatField(help_text="The part of it that they waited for the slowest one.")
+    share = serializers.FloatField(help_text="The second of the first.")
+
+
+class ProjectLossList(PowerOfPartition, ApiList):
+    """Hours lost to waiting for the slowest processor."""
+
+    queryset = RunLoss.objects.all()
+    serializer_class = ProjectLossSerializer
+
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """By project, the most first: a manager's own projects, all for who reads all of them."""
+        page = self.paginate_queryset(visible_losses(self.person, self.readable(self.kwargs["name"])))
+        return self.get_paginated_response(self.get_serializer(page, many=True).data)

@@ -1,11 +1,14 @@
-"""Projects: the size, grade and urgency that priorities come from, their people and their task patterns."""
+"""Projects as the API reads and writes them."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, ClassVar
 
 import django_filters
 from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
 from django_filters.rest_framework import FilterSet
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers, status
 from rest_framework.request import Request
@@ -13,29 +16,229 @@ from rest_framework.response import Response
 
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
-from console.api.base import ApiDetail, ApiList
-from console.api.changes import changing
-from console.api.openapi import WRITING
-from console.api.project_fields import (
-    NewProjectSerializer,
-    ProjectChangeSerializer,
-    ProjectDeletionSerializer,
-    ProjectPatchSerializer,
-    ProjectSerializer,
-    settings_from,
+from console.api.base import ApiDetail, ApiList, ApiView, ReasonSerializerField, VersionField, changing
+from console.api.charts import days_asked
+from console.api.errors import ConflictError
+from console.api.fields import (
+    BoundedNamesField,
+    DataclassSerializer,
+    WorkSerializer,
+    refuse_long_list,
+    work_data,
 )
-from console.api.strict import valid
+from console.api.openapi import WRITING
+from console.api.parsers import valid
 from console.core.missed import MissedChanges
-from console.projects.changing import change_as
-from console.projects.models import Project
-from console.projects.selectors import visible_projects, with_rules
+from console.projects.changing import AlreadyDecidedError, change_as, decide_request, withdraw_request
+from console.projects.models import (
+    MemberRole,
+    Project,
+    ProjectProposal,
+    ProjectRules,
+    RequestState,
+    UrgencyBy,
+    UrgencyRequest,
+)
+from console.projects.proposals import By, accept, propose, proposed_data, take_back, turn_down
+from console.projects.rule_changes import change_rules, rules_row
+from console.projects.rulebook import (
+    FLAGS,
+    NUMBERS,
+    ManagerLimits,
+    Rules,
+    SizeGrade,
+    decode_rules,
+    encode_rules,
+)
+from console.projects.selectors import (
+    people,
+    visible_projects,
+    visible_proposals,
+    visible_requests,
+    with_rules,
+)
 from console.projects.services import (
+    SETTABLE,
     ProjectData,
+    TaskData,
     changes_of_project,
     create_project,
     delete_project,
     project_data,
 )
+from console.reports.project_levels import MemberLevel, PartitionStanding, PatternLevel, project_levels
+from console.reports.project_work import DAYS, MOST_DAYS, ProjectStops, ProjectWaits, project_work
+from scheduler.priority.deadline import Schedule, Turn, UrgencyStep
+
+
+class TaskListSerializer(serializers.ListSerializer):
+    """Patterns, once they are not too many."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The length is looked at before the items."""
+        refuse_long_list(data, "patterns")
+        return super().to_internal_value(data)
+
+
+class TaskSerializer(serializers.Serializer):
+    """Job names (shell style) with an importance, or a level, of their own."""
+
+    pattern = serializers.CharField(max_length=200)
+    importance = serializers.FloatField(default=1.0)
+    level = serializers.CharField(max_length=40, allow_null=True, allow_blank=True, default=None)
+    one_request = serializers.BooleanField(
+        default=False, help_text="Jobs of one user and account that fit it are one request in units."
+    )
+    elastic_min = serializers.IntegerField(
+        min_value=1, allow_null=True, default=None, help_text="They are elastic and keep so many workers."
+    )
+    elastic_wish = serializers.IntegerField(
+        min_value=1, allow_null=True, default=None, help_text="So many workers they would like to have."
+    )
+
+    def to_representation(self, instance: Any) -> dict[str, Any]:
+        """No level is null, as in the priority file."""
+        shown = super().to_representation(instance)
+        return shown | {"level": shown["level"] or None}
+
+    class Meta:
+        list_serializer_class = TaskListSerializer
+
+
+class TurnSerializer(DataclassSerializer):
+    """From this day on the urgency is this."""
+
+    dataclass = Turn
+
+
+class AskedSerializer(serializers.Serializer):
+    """An urgency that waits for an administrator's approval (see `project-requests/`)."""
+
+    id = serializers.IntegerField()
+    urgency = serializers.FloatField()
+    urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices)
+    deadline = serializers.DateField(allow_null=True)
+    asked_by = serializers.CharField()
+    asked_at = serializers.DateTimeField()
+    reason = serializers.CharField()
+
+
+class ProjectSerializer(serializers.Serializer):
+    """A project. `score` is what size / grade * urgency come to, with the urgency that counts today.
+
+    `urgency` is what is set: by hand it counts, by deadline the urgency rises from it and falls back to it.
+    """
+
+    code = serializers.CharField()
+    name = serializers.CharField()
+    size = serializers.FloatField()
+    grade = serializers.FloatField()
+    urgency = serializers.FloatField()
+    urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices)
+    deadline = serializers.DateField(allow_null=True)
+    urgency_now = serializers.FloatField(help_text="What counts today.")
+    next_turn = TurnSerializer(allow_null=True, help_text="When the deadline changes it next.")
+    waiting_request = AskedSerializer(allow_null=True)
+    score = serializers.FloatField()
+    slurm_account = serializers.CharField(allow_blank=True)
+    members = serializers.SerializerMethodField()
+    managers = serializers.SerializerMethodField()
+    tasks = TaskSerializer(many=True)
+    version = serializers.IntegerField(help_text="Grows with every change.")
+    updated_at = serializers.DateTimeField()
+
+    def get_members(self, project: Project) -> list[str]:
+        """Users of the cluster."""
+        return people(project, MemberRole.MEMBER)
+
+    def get_managers(self, project: Project) -> list[str]:
+        """Accounts of the console."""
+        return people(project, MemberRole.MANAGER)
+
+
+class MembersField(BoundedNamesField):
+    """Names of users of the cluster."""
+
+    bound = "members"
+
+
+class ManagersField(MembersField):
+    """Names of accounts of the console."""
+
+    bound = "managers"
+
+
+class ProjectFieldsSerializer(serializers.Serializer):
+    """What may be set. Only the types are checked here; values are checked by the service, for all its callers."""
+
+    code = serializers.CharField(max_length=64)
+    name = serializers.CharField(max_length=200)
+    size = serializers.FloatField()
+    grade = serializers.FloatField()
+    urgency = serializers.FloatField()
+    urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices, default=UrgencyBy.HAND.value)
+    deadline = serializers.DateField(allow_null=True, default=None)
+    slurm_account = serializers.CharField(max_length=64, allow_blank=True, default="")
+    members = MembersField(default=list)
+    managers = ManagersField(default=list)
+    tasks = TaskSerializer(many=True, default=list)
+
+
+class NewProjectSerializer(ProjectFieldsSerializer):
+    """A new project and why there is one."""
+
+    reason = ReasonSerializerField()
+
+
+class ProjectChangeSerializer(ProjectFieldsSerializer):
+    """A whole project. `version` is the one that you have read: a newer one is not overwritten."""
+
+    version = VersionField()
+    reason = ReasonSerializerField()
+
+
+class ProjectKeysSerializer(serializers.Serializer):
+    """Some keys of a project."""
+
+    code = serializers.CharField(max_length=64, required=False)
+    name = serializers.CharField(max_length=200, required=False)
+    size = serializers.FloatField(required=False)
+    grade = serializers.FloatField(required=False)
+    urgency = serializers.FloatField(required=False)
+    urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices, required=False)
+    deadline = serializers.DateField(allow_null=True, required=False)
+    slurm_account = serializers.CharField(max_length=64, allow_blank=True, required=False)
+    members = MembersField(required=False)
+    managers = ManagersField(required=False)
+    tasks = TaskSerializer(many=True, required=False)
+
+
+class ProjectPatchSerializer(ProjectKeysSerializer):
+    """The keys that are to change; a list given replaces the whole list."""
+
+    version = VersionField()
+    reason = ReasonSerializerField()
+
+
+class ProjectDeletionSerializer(serializers.Serializer):
+    """The query parameters of a deletion: it has no body."""
+
+    version = VersionField()
+    reason = ReasonSerializerField()
+
+
+def settings_from(values: dict[str, Any]) -> dict[str, Any]:
+    """What was sent, as the services take it; keys that were not sent stay out."""
+    settings = {key: values[key] for key in SETTABLE if key in values}
+    settings |= {key: tuple(values[key]) for key in ("members", "managers") if key in values}
+    if "tasks" in values:
+        settings["tasks"] = tuple(
+            TaskData(**{**task, "level": task["level"] or ""}) for task in values["tasks"]
+        )
+    return settings
+
+
+# --- Projects: the size, grade and urgency that priorities come from, their people and their task patterns.
 
 
 class ProjectFilter(FilterSet):
@@ -171,3 +374,455 @@ class ProjectDetail(Projects, ApiDetail):
                 request_id=self.request_id,
             )
         return Response(self.get_serializer(changed.project).data)
+
+
+# --- The rules for projects, and the urgencies that managers ask for: what the administrators set and decide.
+
+RULE_DAYS: dict[str, Any] = {"min_value": 0, "max_value": 10**6}
+
+
+class StepSerializer(serializers.Serializer):
+    """From so many days before the deadline on, the urgency is at least this."""
+
+    days_left = serializers.IntegerField(**RULE_DAYS)
+    urgency = serializers.FloatField()
+
+
+class RulesSerializer(serializers.Serializer):
+    """The schedule of urgency, and what managers may do by themselves. A limit that is null does not bind."""
+
+    steps = StepSerializer(many=True)
+    hold_days = serializers.IntegerField(
+        **RULE_DAYS, help_text="Days after the deadline for which the last step's urgency stays."
+    )
+    urgency_limit = serializers.FloatField(
+        allow_null=True, help_text="A manager's urgency above it waits for an approval."
+    )
+    size_grade = serializers.ChoiceField(
+        choices=[each.value for each in SizeGrade],
+        help_text="Managers set size and grade freely, within the bounds below, or not at all.",
+    )
+    size_min = serializers.FloatField(allow_null=True)
+    size_max = serializers.FloatField(allow_null=True)
+    grade_min = serializers.FloatField(allow_null=True)
+    grade_max = serializers.FloatField(allow_null=True)
+    importance_max = serializers.FloatField(
+        allow_null=True, help_text="Of a task pattern that a manager sets."
+    )
+    managers_set_levels = serializers.BooleanField(
+        help_text="Managers may give task patterns a level of their own."
+    )
+    managers_set_managers = serializers.BooleanField()
+    managers_set_account = serializers.BooleanField()
+
+
+class RulesInForceSerializer(RulesSerializer):
+    """The rules in force. Their earlier revisions are in the audit log (`action=project_rules.changed`)."""
+
+    version = serializers.IntegerField()
+
+
+class RulesChangeSerializer(RulesSerializer):
+    """All rules. `version` is the one that you have read: a newer one is not overwritten."""
+
+    version = VersionField()
+    reason = ReasonSerializerField()
+
+
+def rules_from(sent: dict[str, Any]) -> Rules:
+    """What was sent, as the service takes it."""
+    steps = tuple(UrgencyStep(step["days_left"], step["urgency"]) for step in sent["steps"])
+    limits = {key: sent[key] for key in (*NUMBERS, *FLAGS)}
+    return Rules(
+        Schedule(steps, sent["hold_days"]), ManagerLimits(size_grade=SizeGrade(sent["size_grade"]), **limits)
+    )
+
+
+class RulesView(ApiView):
+    """The rules for all projects of the installation."""
+
+    permission = Permission.PROJECT_VIEW
+    queryset = ProjectRules.objects.all()
+    serializer_class = RulesInForceSerializer
+    further_errors: ClassVar = {"PUT": {409}}
+
+    @extend_schema(operation_id="project_rules_retrieve")
+    def get(self, request: Request) -> Response:
+        """The rules in force."""
+        return self._answer(rules_row())
+
+    @extend_schema(request=RulesChangeSerializer, operation_id="project_rules_update")
+    def put(self, request: Request) -> Response:
+        """Set all rules. They count from the next cycle on."""
+        require_write(request, Permission.PROJECT_RULES)
+        sent = RulesChangeSerializer(data=request.data)
+        valid(sent, self.serializer_class)
+        values: dict[str, Any] = sent.validated_data
+        with changing():
+            row = change_rules(
+                actor=self.person.username,
+                rules=rules_from(values),
+                reason=values["reason"],
+                version=values["version"],
+                request_id=self.request_id,
+            )
+        return self._answer(row)
+
+    def _answer(self, row: ProjectRules) -> Response:
+        return Response({**encode_rules(decode_rules(row.document)), "version": row.version})
+
+
+class RequestSerializer(serializers.ModelSerializer):
+    """An urgency that a manager asked for, and what became of it."""
+
+    project = serializers.CharField(source="project.code")
+    urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices)
+    state = serializers.ChoiceField(choices=RequestState.choices)
+
+    class Meta:
+        model = UrgencyRequest
+        fields: ClassVar = [
+            "id", "project", "urgency", "urgency_by", "deadline", "state", "asked_by", "asked_at", "reason",
+            "decided_by", "decided_at", "decision_reason",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class RequestFilter(FilterSet):
+    """By state and by project."""
+
+    state = django_filters.ChoiceFilter(choices=RequestState.choices)
+    project = django_filters.CharFilter(field_name="project__code")
+
+
+class Requests:
+    """What list, detail and decision share."""
+
+    permission = Permission.PROJECT_VIEW
+    queryset = UrgencyRequest.objects.all()
+    serializer_class: Any = RequestSerializer
+    person: Any
+    cluster: Any
+
+    def get_queryset(self) -> QuerySet[UrgencyRequest]:
+        """The requests of the projects that this account may see, the newest first."""
+        return visible_requests(self.person).filter(project__cluster=self.cluster).order_by("-id")
+
+
+class RequestList(Requests, ApiList):
+    """Requests, the newest first."""
+
+    filterset_class = RequestFilter
+
+
+class RequestDetail(Requests, ApiDetail):
+    """One request."""
+
+
+APPROVE, SHORTEN, REJECT, WITHDRAW = "approve", "shorten", "reject", "withdraw"
+
+
+class RequestDecisionSerializer(serializers.Serializer):
+    """An administrator approves, shortens or rejects; whoever may change the project withdraws."""
+
+    decision = serializers.ChoiceField(choices=[APPROVE, SHORTEN, REJECT, WITHDRAW])
+    until = serializers.DateField(
+        required=False,
+        help_text="Only with `shorten`: approved with this deadline, earlier than the one asked for.",
+    )
+    reason = ReasonSerializerField()
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """A day goes with `shorten`, and with nothing else."""
+        if (attrs["decision"] == SHORTEN) != ("until" in attrs):
+            raise serializers.ValidationError({"until": _("Goes with shorten, and only with it.")})
+        return attrs
+
+
+class RequestDecision(Requests, ApiView):
+    """The decision on a request."""
+
+    further_errors: ClassVar = {"POST": {409}}
+
+    @extend_schema(request=RequestDecisionSerializer, responses={200: RequestSerializer})
+    def post(self, request: Request, pk: int) -> Response:
+        """Approve, shorten, reject or withdraw. One that does not wait any more is a conflict (409)."""
+        asked = self.get_object()
+        sent = RequestDecisionSerializer(data=request.data)
+        # Who may do nothing here is told so before what is wrong with the body.
+        self._may_touch(asked.project)
+        valid(sent, self.serializer_class)
+        decision = sent.validated_data["decision"]
+        told = {
+            "actor": self.person.username,
+            "request": asked,
+            "reason": sent.validated_data["reason"],
+            "request_id": self.request_id,
+        }
+        try:
+            with changing():
+                if decision == WITHDRAW:
+                    require_write(request, Permission.PROJECT_CHANGE, asked.project)
+                    done = withdraw_request(**told)
+                else:
+                    require_write(request, Permission.REQUEST_DECIDE)
+                    until = sent.validated_data.get("until")
+                    done = decide_request(approve=decision in (APPROVE, SHORTEN), until=until, **told)
+        except AlreadyDecidedError as error:
+            raise ConflictError(str(error)) from error
+        return Response(RequestSerializer(done).data)
+
+    def _may_touch(self, project: Project) -> None:
+        if not self.person.has_perm(Permission.REQUEST_DECIDE):
+            require_write(self.request, Permission.PROJECT_CHANGE, project)
+
+
+# --- Projects that managers propose, and what became of them.
+
+ACCEPT, REJECT, WITHDRAW = "accept", "reject", "withdraw"
+
+
+class ProposedProjectSerializer(ProjectFieldsSerializer):
+    """A project as the priority file has it."""
+
+
+class ProposalSerializer(serializers.ModelSerializer):
+    """A project that a manager proposes, and what became of it."""
+
+    project = ProposedProjectSerializer(source="document", help_text="What is proposed.")
+    became = ProposedProjectSerializer(allow_null=True, help_text="What it was accepted as.")
+    state = serializers.ChoiceField(choices=RequestState.choices)
+
+    class Meta:
+        model = ProjectProposal
+        fields: ClassVar = [
+            "id", "code", "project", "share", "became", "state", "asked_by", "asked_at", "reason", "decided_by",
+            "decided_at", "decision_reason",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class NewProposalSerializer(ProjectFieldsSerializer):
+    """The project that one would like to have, and why."""
+
+    share = serializers.CharField(
+        max_length=300,
+        allow_blank=True,
+        default="",
+        help_text="Of which partitions it needs how much, in words.",
+    )
+    reason = ReasonSerializerField()
+
+
+class ProposalChangeSerializer(ProjectKeysSerializer):
+    """The keys that are to be other than proposed; a list given replaces the whole list."""
+
+
+class ProposalDecisionSerializer(serializers.Serializer):
+    """An administrator accepts, perhaps changed, or rejects; whoever proposed it withdraws."""
+
+    decision = serializers.ChoiceField(choices=[ACCEPT, REJECT, WITHDRAW])
+    changes = ProposalChangeSerializer(required=False, help_text="Only with `accept`.")
+    reason = ReasonSerializerField()
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Changes go with `accept`, and with nothing else."""
+        if attrs["decision"] != ACCEPT and "changes" in attrs:
+            raise serializers.ValidationError({"changes": _("Go with accept, and only with it.")})
+        return attrs
+
+
+class ProposalFilter(FilterSet):
+    """By state, code and who proposed it."""
+
+    state = django_filters.ChoiceFilter(choices=RequestState.choices)
+    code = django_filters.CharFilter()
+    asked_by = django_filters.CharFilter()
+
+
+class ProjectProposals:
+    """What list, detail and decision share."""
+
+    permission = Permission.PROJECT_VIEW
+    queryset = ProjectProposal.objects.all()
+    serializer_class: Any = ProposalSerializer
+    person: Any
+    cluster: Any
+
+    def get_queryset(self) -> QuerySet[ProjectProposal]:
+        """The own proposals, or all for who sees all projects, the newest first."""
+        return visible_proposals(self.person).filter(cluster=self.cluster).order_by("-id")
+
+
+class ProposalList(ProjectProposals, ApiList):
+    """Proposals, the newest first."""
+
+    filterset_class = ProposalFilter
+
+    @extend_schema(request=NewProposalSerializer, responses={201: ProposalSerializer})
+    def post(self, request: Request) -> Response:
+        """Propose a project, for an administrator to accept or reject."""
+        require_write(request, Permission.PROJECT_PROPOSE)
+        sent = NewProposalSerializer(data=request.data)
+        valid(sent, self.serializer_class)
+        values = sent.validated_data
+        with changing():
+            made = propose(
+                person=self.person,
+                cluster=self.cluster,
+                data=ProjectData(**settings_from(values)),
+                share=values["share"],
+                by=By(self.person.username, values["reason"], self.request_id),
+            )
+        return Response(self.get_serializer(made).data, status=status.HTTP_201_CREATED)
+
+
+class ProposalDetail(ProjectProposals, ApiDetail):
+    """One proposal."""
+
+
+class ProposalDecision(ProjectProposals, ApiView):
+    """The decision on a proposal."""
+
+    further_errors: ClassVar = {"POST": {409}}
+
+    @extend_schema(request=ProposalDecisionSerializer, responses={200: ProposalSerializer})
+    def post(self, request: Request, pk: int) -> Response:
+        """Accept, perhaps changed, reject or withdraw. One that does not wait any more is a conflict (409)."""
+        found = self.get_object()
+        # Who may do nothing here is told so before what is wrong with the body.
+        if found.asked_by != self.person.username:
+            require_write(request, Permission.REQUEST_DECIDE)
+        sent = ProposalDecisionSerializer(data=request.data)
+        valid(sent, self.serializer_class)
+        try:
+            with changing():
+                self._decide(found, sent.validated_data)
+        except AlreadyDecidedError as error:
+            raise ConflictError(str(error)) from error
+        found.refresh_from_db()
+        return Response(ProposalSerializer(found).data)
+
+    def _decide(self, found: ProjectProposal, sent: dict[str, Any]) -> None:
+        by = By(self.person.username, sent["reason"], self.request_id)
+        if sent["decision"] == WITHDRAW:
+            take_back(proposal=found, by=by)
+            return
+        require_write(self.request, Permission.REQUEST_DECIDE)
+        if sent["decision"] == REJECT:
+            turn_down(proposal=found, by=by)
+            return
+        require_write(self.request, Permission.PROJECT_CREATE)
+        changes = settings_from(sent.get("changes", {}))
+        accept(proposal=found, data=replace(proposed_data(found), **changes), by=by)
+
+
+# --- Where a project's people and job names stand, and what became of its jobs.
+
+
+class MemberLevelSerializer(DataclassSerializer):
+    """A member's level, 0 the highest, null unconfigured; where it came from, and the jobs that are there."""
+
+    dataclass = MemberLevel
+
+
+class PatternLevelSerializer(DataclassSerializer):
+    """The task level of a job whose name fits a pattern; `sample` is the name that was asked about."""
+
+    dataclass = PatternLevel
+
+
+class StandingSerializer(DataclassSerializer):
+    """The levels in one partition."""
+
+    dataclass = PartitionStanding
+    members = MemberLevelSerializer(many=True)
+    patterns = PatternLevelSerializer(many=True)
+
+
+class StandingsSerializer(serializers.Serializer):
+    """The levels in each partition."""
+
+    partitions = StandingSerializer(many=True)
+
+
+class WaitsSerializer(DataclassSerializer):
+    """How long jobs waited, from submission on."""
+
+    dataclass = ProjectWaits
+
+
+class StoppedSerializer(serializers.Serializer):
+    """Runs that were stopped, the work lost with them, and what checkpoints kept."""
+
+    runs = serializers.IntegerField()
+    work_lost = WorkSerializer()
+    work_kept = WorkSerializer()
+
+
+class ProjectWorkSerializer(serializers.Serializer):
+    """What a project ran, waited, lost and gained. `helped`: jobs that started because others were stopped."""
+
+    since = serializers.DateTimeField()
+    ran = WorkSerializer()
+    ran_jobs = serializers.IntegerField()
+    started = WaitsSerializer()
+    waiting = WaitsSerializer()
+    stopped = StoppedSerializer()
+    helped = serializers.IntegerField()
+    others_stopped = StoppedSerializer()
+
+
+class OfProject(ApiView):
+    """What hangs on a project: 404 for who may not see that."""
+
+    permission = Permission.PROJECT_VIEW
+    queryset = Project.objects.all()
+
+    def project(self, code: str) -> Project:
+        """The project of the address, if this account may see it."""
+        return get_object_or_404(visible_projects(self.person).filter(cluster=self.cluster), code=code)
+
+
+class ProjectLevels(OfProject):
+    """A project's levels."""
+
+    serializer_class = StandingsSerializer
+
+    @extend_schema(operation_id="projects_levels_retrieve")
+    def get(self, request: Request, code: str) -> Response:
+        """The levels of its members and task patterns in each partition, as the next cycle will find them."""
+        return Response({"partitions": [asdict(each) for each in project_levels(self.project(code))]})
+
+
+class ProjectWorkView(OfProject):
+    """A project's work."""
+
+    serializer_class = ProjectWorkSerializer
+    parameters: ClassVar = frozenset({"days"})
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("days", OpenApiTypes.INT, description=f"How far back, 1 to {MOST_DAYS}.")
+        ],
+        operation_id="projects_work_retrieve",
+    )
+    def get(self, request: Request, code: str) -> Response:
+        """What it ran, waited, lost by being stopped and gained in the last days."""
+        found = project_work(self.project(code), days_asked(request, DAYS, MOST_DAYS))
+        return Response(
+            {
+                "since": serializers.DateTimeField().to_representation(found.since),
+                "ran": work_data(found.ran),
+                "ran_jobs": found.ran_jobs,
+                "started": asdict(found.started),
+                "waiting": asdict(found.waiting),
+                "stopped": _stopped(found.stopped),
+                "helped": found.helped,
+                "others_stopped": _stopped(found.others),
+            }
+        )
+
+
+def _stopped(each: ProjectStops) -> dict[str, Any]:
+    return {"runs": each.runs, "work_lost": work_data(each.lost), "work_kept": work_data(each.kept)}

@@ -8,7 +8,7 @@ from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiJsonRenderer2,
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.permissions import IsAuthenticated
 
-from console.api.etags import Validated
+from console.api.repeats import Validated
 
 
 class SchemaView(Validated, SpectacularAPIView):

@@ -1,0 +1,470 @@
+"""One's own account: who I am here and what I may do; ending one's sessions."""
+
+from typing import Any, ClassVar
+
+from django.contrib.auth import authenticate, update_session_auth_hash
+from django.core.exceptions import ValidationError as DjangoValidationError
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers, status
+from rest_framework.exceptions import PermissionDenied, ValidationError
+from rest_framework.parsers import FormParser, MultiPartParser
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.accounts.access import require_write
+from console.accounts.guesses import locked_for
+from console.accounts.models import ApiToken, Role, Scope, User
+from console.accounts.permissions import Permission
+from console.accounts.services import AccountData, account_data, change_account, end_sessions
+from console.accounts.tokens import (
+    MOST_DAYS,
+    USUAL_DAYS,
+    TokenData,
+    make_token,
+    revoke_all_tokens,
+    revoke_token,
+)
+from console.api.authentication import AddressThrottle, obtain_token
+from console.api.base import ApiDetail, ApiList, ApiView, ReasonSerializerField, changing
+from console.api.errors import LockedOutError
+from console.api.parsers import BoundedJSONParser, valid
+from console.partitions.models import PartitionAdmin
+from console.people.selectors import accounts, as_people
+from console.projects.models import MemberRole, Membership
+
+WRONG = gettext_lazy("This is not the password of this account.")
+
+
+class AccountSerializer(serializers.ModelSerializer):
+    """`permissions` are those that this account has on anything at all; most are on single objects."""
+
+    cluster_user = serializers.CharField(source="slurm_user", read_only=True)
+    permissions = serializers.SerializerMethodField()
+    administers = serializers.SerializerMethodField()
+    manages = serializers.SerializerMethodField()
+
+    class Meta:
+        model = User
+        fields: ClassVar = [
+            "username",
+            "email",
+            "role",
+            "cluster_user",
+            "permissions",
+            "administers",
+            "manages",
+        ]
+        read_only_fields = fields
+
+    def get_permissions(self, user: User) -> list[str]:
+        """Names of permissions."""
+        return [permission.value for permission in Permission if user.has_perm(permission)]
+
+    def get_administers(self, user: User) -> list[str]:
+        """Partitions that name this account as administrator."""
+        named = PartitionAdmin.objects.filter(username=user.username)
+        return self._of_cluster(named, "partition", "name")
+
+    def get_manages(self, user: User) -> list[str]:
+        """Projects that name this account as manager."""
+        named = Membership.objects.filter(username=user.username, role=MemberRole.MANAGER)
+        return self._of_cluster(named, "project", "code")
+
+    def _of_cluster(self, named: QuerySet[Any], what: str, label: str) -> list[str]:
+        mine = named.filter(**{f"{what}__cluster": self.context["view"].cluster})
+        return sorted(mine.values_list(f"{what}__{label}", flat=True))
+
+
+class AccountView(ApiDetail):
+    """The account that asks."""
+
+    queryset = User.objects.all()
+    serializer_class = AccountSerializer
+
+    def get_object(self) -> User:
+        """Oneself, never another."""
+        return self.person
+
+
+class SessionsView(ApiView):
+    """The account's sessions in browsers."""
+
+    queryset = User.objects.all()
+    serializer_class = AccountSerializer
+
+    @extend_schema(request=None, responses={204: None})
+    def delete(self, request: Request) -> Response:
+        """Sign the account out of every browser. Its API tokens stay."""
+        end_sessions(actor=self.person.username, user=self.person, request_id=self.request_id)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class PasswordSerializer(serializers.Serializer):
+    """The password that one has, and the one that one wants."""
+
+    old_password = serializers.CharField(max_length=4096, trim_whitespace=False, write_only=True)
+    new_password = serializers.CharField(max_length=4096, trim_whitespace=False, write_only=True)
+
+
+class PasswordView(ApiView):
+    """One's own password."""
+
+    queryset = User.objects.all()
+    serializer_class = PasswordSerializer
+    further_errors: ClassVar = {"PUT": {403, 429, 503}}
+
+    @extend_schema(request=PasswordSerializer, responses={204: None}, operation_id="account_password_set")
+    def put(self, request: Request) -> Response:
+        """Change it; other sessions of the account end. A wrong old password counts as a guess at the sign-in."""
+        sent = PasswordSerializer(data=request.data)
+        valid(sent, self.serializer_class)
+        user, asked = self.person, request._request  # noqa: SLF001 - axes marks Django's own request
+        if not user.has_usable_password():
+            raise PermissionDenied(_("This account has no password here: it signs in elsewhere."))
+        self._require_own(asked, sent.validated_data["old_password"])
+        try:
+            change_account(
+                actor=user.username,
+                user=user,
+                data=account_data(user),
+                password=sent.validated_data["new_password"],
+                request_id=self.request_id,
+            )
+        except DjangoValidationError as error:
+            raise ValidationError({"new_password": error.message_dict["password"]}) from None
+        if request.auth is None:
+            user.refresh_from_db(fields=["password"])
+            update_session_auth_hash(asked, user)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    def _require_own(self, asked: HttpRequest, password: str) -> None:
+        """Whoever has found a token or a session must not get the account for it, nor try passwords without end."""
+        found = authenticate(asked, username=self.person.username, password=password)
+        if getattr(asked, "axes_locked_out", False):
+            asked.axes_locked_out = False  # type: ignore[attr-defined]
+            raise LockedOutError(locked_for(asked, {"username": self.person.username}))
+        if found is None or found.pk != self.person.pk:
+            raise ValidationError({"old_password": [WRONG]})
+
+
+# --- One's own API tokens: the one that a script gets for a password, and all of them by name.
+
+NO_OFFSPRING = gettext_lazy(
+    "A token makes no tokens. Send name and password to token/, or use a browser's session."
+)
+
+
+class ScopeField(serializers.ChoiceField):
+    """`read`, `write` or `checkpoints`."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(choices=Scope.choices, default=Scope.WRITE, **kwargs)
+
+
+class WantedSerializer(serializers.Serializer):
+    """What the token is to be."""
+
+    name = serializers.CharField(max_length=60, help_text="What uses it; each name once.")
+    scope = ScopeField(help_text="What it may do, within what the account may.")
+    days = serializers.IntegerField(
+        min_value=1, max_value=MOST_DAYS, default=USUAL_DAYS, help_text="After so many days it ends."
+    )
+
+
+class CredentialsSerializer(WantedSerializer):
+    """Name and password, as on the login page; and, if one likes, what the token is to be."""
+
+    username = serializers.CharField(max_length=150)
+    password = serializers.CharField(max_length=4096, trim_whitespace=False, write_only=True)
+    name = serializers.CharField(max_length=60, required=False, default="")
+
+
+class TokenSerializer(serializers.ModelSerializer):
+    """A token, without what makes it one."""
+
+    created = serializers.DateTimeField(source="created_at", read_only=True)
+
+    class Meta:
+        model = ApiToken
+        fields: ClassVar = ["id", "name", "scope", "created", "ends_at", "used_at"]
+        read_only_fields = fields
+
+
+class NewTokenSerializer(TokenSerializer):
+    """Send it as `Authorization: Token <token>`. It is shown this once."""
+
+    token = serializers.CharField(read_only=True)
+
+    class Meta(TokenSerializer.Meta):
+        fields: ClassVar = ["token", *TokenSerializer.Meta.fields]
+        read_only_fields = fields
+
+
+def _shown_once(made: tuple[ApiToken, str]) -> dict[str, Any]:
+    row, secret = made
+    return {"token": secret, **TokenSerializer(row).data}
+
+
+class TokenView(ApiView):
+    """Signing in with name and password, and out again."""
+
+    queryset = ApiToken.objects.all()
+    serializer_class = NewTokenSerializer
+    parser_classes: ClassVar[Any] = [BoundedJSONParser, FormParser, MultiPartParser]
+    throttle_scope = "token"
+    open_methods: ClassVar = frozenset({"POST"})
+    further_errors: ClassVar = {"POST": {403, 429, 503}}
+
+    def _is_open(self) -> bool:
+        """Asking for a token is how scripts sign in. Without a request the OpenAPI document is being made."""
+        asked: Any = self.request
+        return asked is not None and asked.method in self.open_methods
+
+    def get_permissions(self) -> Any:
+        """Anybody may try a password."""
+        return [AllowAny()] if self._is_open() else super().get_permissions()
+
+    def get_authenticators(self) -> list[Any]:
+        """Who asks for a token is known by the password alone, whatever session a browser may send along."""
+        return [] if self._is_open() else super().get_authenticators()
+
+    def get_throttles(self) -> list[Any]:
+        """Guessing is slow: besides the lockout per name and address, so many tries per address."""
+        return [AddressThrottle()] if self._is_open() else []
+
+    @extend_schema(request=CredentialsSerializer, responses={200: NewTokenSerializer}, auth=[])
+    def post(self, request: Request) -> Response:
+        """Name and password in, a new token out. A wrong pair is 400, too many are 429."""
+        sent = CredentialsSerializer(data=request.data)
+        valid(sent, self.serializer_class)
+        wanted = dict(sent.validated_data)
+        pair = {key: wanted.pop(key) for key in ("username", "password")}
+        asked = request._request  # noqa: SLF001 - axes marks Django's own request
+        return Response(_shown_once(_made(lambda: obtain_token(asked, data=TokenData(**wanted), **pair))))
+
+    @extend_schema(request=None, responses={204: None})
+    def delete(self, request: Request) -> Response:
+        """Revoke the token that is sent, at once. With a browser's session: all of the account's tokens."""
+        facts = {"actor": self.person.username, "request_id": self.request_id}
+        if isinstance(request.auth, ApiToken):
+            revoke_token(request.auth, **facts)
+        else:
+            revoke_all_tokens(self.person, **facts)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class OwnTokens:
+    """One's own, nobody else's: another's is not there."""
+
+    queryset = ApiToken.objects.all()
+    serializer_class = TokenSerializer
+    filterset_class = None
+
+    def get_queryset(self: Any) -> QuerySet[ApiToken]:
+        """While the OpenAPI document is made there is nobody."""
+        if getattr(self, "swagger_fake_view", False):
+            return ApiToken.objects.none()
+        return ApiToken.objects.filter(user=self.person)
+
+
+class TokenList(OwnTokens, ApiList):
+    """One's own tokens."""
+
+    @extend_schema(request=WantedSerializer, responses={201: NewTokenSerializer})
+    def post(self, request: Request) -> Response:
+        """Make a token. Needs a browser's session: a token makes no tokens."""
+        if request.auth is not None:
+            raise PermissionDenied(NO_OFFSPRING)
+        sent = WantedSerializer(data=request.data)
+        valid(sent, self.serializer_class)
+        data = TokenData(**sent.validated_data)
+        actor = self.person.username
+        made = _made(lambda: make_token(self.person, data, actor=actor, request_id=self.request_id))
+        return Response(_shown_once(made), status=status.HTTP_201_CREATED)
+
+
+class TokenDetail(OwnTokens, ApiDetail):
+    """One of one's own tokens."""
+
+    @extend_schema(request=None, responses={204: None})
+    def delete(self, request: Request, pk: int) -> Response:
+        """Revoke it; nothing that carries it is let in any more."""
+        revoke_token(self.get_object(), actor=self.person.username, request_id=self.request_id)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+def _made(make: Any) -> tuple[ApiToken, str]:
+    """The service's faults under the fields that the request names."""
+    try:
+        made: tuple[ApiToken, str] = make()
+    except DjangoValidationError as error:
+        raise ValidationError(error.message_dict) from None
+    return made
+
+
+# --- The accounts of others: who may read everything sees them, administrators change them.
+
+NO_PROMOTION = "A token promotes nobody: whoever finds one must not become an administrator. Use the page."
+
+
+class PersonSerializer(serializers.Serializer):
+    """An account. `cluster_user`: empty when it is the same as here."""
+
+    username = serializers.CharField(source="user.username")
+    role = serializers.ChoiceField(choices=Role.choices, source="user.role")
+    active = serializers.BooleanField(source="user.is_active")
+    email = serializers.CharField(source="user.email", allow_blank=True)
+    cluster_user = serializers.CharField(source="user.cluster_user", allow_blank=True)
+    last_sign_in = serializers.DateTimeField(source="user.last_login", allow_null=True)
+    signs_in = serializers.ChoiceField(
+        choices=["password", "elsewhere", "nowhere"], help_text="elsewhere: a provider or a directory."
+    )
+    administers = serializers.ListField(child=serializers.CharField(), help_text="Partitions.")
+    manages = serializers.ListField(child=serializers.CharField(), help_text="Projects.")
+    tokens = TokenSerializer(many=True, help_text="Those that have not ended.")
+
+
+class AccountChangeSerializer(serializers.Serializer):
+    """What is to be set; the rest stays."""
+
+    role = serializers.ChoiceField(choices=Role.choices, required=False)
+    active = serializers.BooleanField(required=False)
+    email = serializers.EmailField(required=False, allow_blank=True)
+    cluster_user = serializers.CharField(required=False, allow_blank=True, max_length=64)
+    reason = ReasonSerializerField()
+
+
+class OnlyReasonSerializer(serializers.Serializer):
+    """The query parameters of what ends something: it has no body."""
+
+    reason = ReasonSerializerField()
+
+
+class PersonList(ApiList):
+    """Everybody with an account."""
+
+    permission = Permission.PEOPLE_VIEW
+    queryset = User.objects.order_by("username")
+    serializer_class = PersonSerializer
+    parameters: ClassVar = frozenset({"q", "role", "state"})
+
+    @extend_schema(
+        operation_id="people_list",
+        parameters=[
+            OpenApiParameter("q", str, description="In the name, the e-mail address or the user name on the cluster."),
+            OpenApiParameter("role", str, enum=list(Role.values)),
+            OpenApiParameter("state", str, enum=["on", "off"], description="off: switched off."),
+        ]
+    )  # fmt: skip
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """One page, by name."""
+        return self.list(request, *args, **kwargs)
+
+    def get_queryset(self) -> QuerySet[User]:
+        """Those that were asked for."""
+        asked = self.request.query_params
+        return accounts(asked.get("q", ""), asked.get("role", ""), asked.get("state", ""))
+
+    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """The rows of one page, with what names them elsewhere."""
+        page = self.paginate_queryset(self.get_queryset())
+        return self.get_paginated_response(
+            PersonSerializer(as_people(self.cluster, page or ()), many=True).data
+        )
+
+
+class OneAccount:
+    """The account that the address names, for who may change it where it is to be changed."""
+
+    permission = Permission.PEOPLE_VIEW
+    queryset = User.objects.all()
+    serializer_class = PersonSerializer
+
+    def account(self: Any, username: str) -> User:
+        """404 when there is none; 403 for who may not change it."""
+        user = get_object_or_404(User, username=username)
+        require_write(self.request, Permission.PEOPLE_CHANGE)
+        return user
+
+    def answer(self: Any, user: User) -> Response:
+        """The account as it is now."""
+        (found,) = as_people(self.cluster, [user])
+        return Response(PersonSerializer(found).data)
+
+
+class PersonDetail(OneAccount, ApiDetail):
+    """One account."""
+
+    def get(self, request: Request, username: str, **_: Any) -> Response:
+        """What it may do and where, and its tokens."""
+        return self.answer(get_object_or_404(User, username=username))
+
+    @extend_schema(request=AccountChangeSerializer, responses=PersonSerializer)
+    def patch(self, request: Request, username: str) -> Response:
+        """Change it. Switching it off ends its sessions. With a token nobody's role rises."""
+        user = self.account(username)
+        sent = AccountChangeSerializer(data=request.data)
+        valid(sent, AccountChangeSerializer)
+        values: dict[str, Any] = dict(sent.validated_data)
+        reason = values.pop("reason")
+        before = account_data(user)
+        if request.auth is not None and values.get("role", before.role) not in (before.role, Role.VIEWER):
+            raise PermissionDenied(NO_PROMOTION)
+        with changing():
+            user = change_account(
+                actor=self.person.username,
+                user=user,
+                data=AccountData(**{**_fields(before), **values}),
+                reason=reason,
+                request_id=self.request_id,
+            )
+        return self.answer(user)
+
+
+def _fields(data: AccountData) -> dict[str, Any]:
+    return {name: getattr(data, name) for name in AccountData.__slots__}
+
+
+class AccountEnd(OneAccount, ApiView):
+    """What ends something of an account, with the reason in the address."""
+
+    def known_parameters(self, request: Request) -> frozenset[str]:
+        """A reason; there is no body."""
+        return frozenset({"reason"}) if request.method == "DELETE" else frozenset()
+
+    def told(self) -> dict[str, str]:
+        """Who does it, why, and in which request."""
+        sent = OnlyReasonSerializer(data=self.request.query_params)
+        valid(sent, OnlyReasonSerializer)
+        return {
+            "actor": self.person.username,
+            "reason": sent.validated_data["reason"],
+            "request_id": self.request_id,
+        }
+
+
+class PersonSessions(AccountEnd):
+    """Somebody's sessions in browsers."""
+
+    @extend_schema(request=None, parameters=[OnlyReasonSerializer], responses={204: None})
+    def delete(self, request: Request, username: str) -> Response:
+        """Sign the account out of every browser. Its API tokens stay."""
+        end_sessions(user=self.account(username), **self.told())
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class PersonToken(AccountEnd):
+    """One of somebody's API tokens."""
+
+    @extend_schema(request=None, parameters=[OnlyReasonSerializer], responses={204: None})
+    def delete(self, request: Request, username: str, pk: int) -> Response:
+        """Take it back."""
+        token = get_object_or_404(ApiToken, user=self.account(username), pk=pk)
+        revoke_token(token, **self.told())
+        return Response(status=status.HTTP_204_NO_CONTENT)
