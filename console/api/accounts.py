@@ -31,9 +31,10 @@ from console.accounts.tokens import (
     revoke_token,
 )
 from console.api.authentication import AddressThrottle, obtain_token
-from console.api.base import ApiDetail, ApiList, ApiView, ReasonSerializerField, changing
+from console.api.base import ApiDetail, ApiList, ApiView, changing
 from console.api.errors import LockedOutError
-from console.api.parsers import BoundedJSONParser, valid
+from console.api.fields import ReasonSerializerField, RowSerializer
+from console.api.parsers import BoundedJSONParser
 from console.partitions.models import PartitionAdmin
 from console.people.selectors import accounts, as_people
 from console.projects.models import MemberRole, Membership
@@ -41,7 +42,7 @@ from console.projects.models import MemberRole, Membership
 WRONG = gettext_lazy("This is not the password of this account.")
 
 
-class AccountSerializer(serializers.ModelSerializer):
+class AccountSerializer(RowSerializer):
     """`permissions` are those that this account has on anything at all; most are on single objects."""
 
     cluster_user = serializers.CharField(source="slurm_user", read_only=True)
@@ -52,15 +53,8 @@ class AccountSerializer(serializers.ModelSerializer):
     class Meta:
         model = User
         fields: ClassVar = [
-            "username",
-            "email",
-            "role",
-            "cluster_user",
-            "permissions",
-            "administers",
-            "manages",
-        ]
-        read_only_fields = fields
+            "username", "email", "role", "cluster_user", "permissions", "administers", "manages",
+        ]  # fmt: skip
 
     def get_permissions(self, user: User) -> list[str]:
         """Names of permissions."""
@@ -101,7 +95,7 @@ class SessionsView(ApiView):
     @extend_schema(request=None, responses={204: None})
     def delete(self, request: Request) -> Response:
         """Sign the account out of every browser. Its API tokens stay."""
-        end_sessions(actor=self.person.username, user=self.person, request_id=self.request_id)
+        end_sessions(user=self.person, **self.by)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -122,18 +116,17 @@ class PasswordView(ApiView):
     @extend_schema(request=PasswordSerializer, responses={204: None}, operation_id="account_password_set")
     def put(self, request: Request) -> Response:
         """Change it; other sessions of the account end. A wrong old password counts as a guess at the sign-in."""
-        sent = PasswordSerializer(data=request.data)
-        valid(sent, self.serializer_class)
+        sent = self.sent(PasswordSerializer)
         user, asked = self.person, request._request  # noqa: SLF001 - axes marks Django's own request
         if not user.has_usable_password():
             raise PermissionDenied(_("This account has no password here: it signs in elsewhere."))
-        self._require_own(asked, sent.validated_data["old_password"])
+        self._require_own(asked, sent["old_password"])
         try:
             change_account(
                 actor=user.username,
                 user=user,
                 data=account_data(user),
-                password=sent.validated_data["new_password"],
+                password=sent["new_password"],
                 request_id=self.request_id,
             )
         except DjangoValidationError as error:
@@ -185,7 +178,7 @@ class CredentialsSerializer(WantedSerializer):
     name = serializers.CharField(max_length=60, required=False, default="")
 
 
-class TokenSerializer(serializers.ModelSerializer):
+class TokenSerializer(RowSerializer):
     """A token, without what makes it one."""
 
     created = serializers.DateTimeField(source="created_at", read_only=True)
@@ -193,7 +186,6 @@ class TokenSerializer(serializers.ModelSerializer):
     class Meta:
         model = ApiToken
         fields: ClassVar = ["id", "name", "scope", "created", "ends_at", "used_at"]
-        read_only_fields = fields
 
 
 class NewTokenSerializer(TokenSerializer):
@@ -203,7 +195,6 @@ class NewTokenSerializer(TokenSerializer):
 
     class Meta(TokenSerializer.Meta):
         fields: ClassVar = ["token", *TokenSerializer.Meta.fields]
-        read_only_fields = fields
 
 
 def _shown_once(made: tuple[ApiToken, str]) -> dict[str, Any]:
@@ -241,9 +232,7 @@ class TokenView(ApiView):
     @extend_schema(request=CredentialsSerializer, responses={200: NewTokenSerializer}, auth=[])
     def post(self, request: Request) -> Response:
         """Name and password in, a new token out. A wrong pair is 400, too many are 429."""
-        sent = CredentialsSerializer(data=request.data)
-        valid(sent, self.serializer_class)
-        wanted = dict(sent.validated_data)
+        wanted = self.sent(CredentialsSerializer)
         pair = {key: wanted.pop(key) for key in ("username", "password")}
         asked = request._request  # noqa: SLF001 - axes marks Django's own request
         return Response(_shown_once(_made(lambda: obtain_token(asked, data=TokenData(**wanted), **pair))))
@@ -281,9 +270,8 @@ class TokenList(OwnTokens, ApiList):
         """Make a token. Needs a browser's session: a token makes no tokens."""
         if request.auth is not None:
             raise PermissionDenied(NO_OFFSPRING)
-        sent = WantedSerializer(data=request.data)
-        valid(sent, self.serializer_class)
-        data = TokenData(**sent.validated_data)
+        sent = self.sent(WantedSerializer)
+        data = TokenData(**sent)
         actor = self.person.username
         made = _made(lambda: make_token(self.person, data, actor=actor, request_id=self.request_id))
         return Response(_shown_once(made), status=status.HTTP_201_CREATED)
@@ -295,7 +283,7 @@ class TokenDetail(OwnTokens, ApiDetail):
     @extend_schema(request=None, responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
         """Revoke it; nothing that carries it is let in any more."""
-        revoke_token(self.get_object(), actor=self.person.username, request_id=self.request_id)
+        revoke_token(self.get_object(), **self.by)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -409,20 +397,14 @@ class PersonDetail(OneAccount, ApiDetail):
     def patch(self, request: Request, username: str) -> Response:
         """Change it. Switching it off ends its sessions. With a token nobody's role rises."""
         user = self.account(username)
-        sent = AccountChangeSerializer(data=request.data)
-        valid(sent, AccountChangeSerializer)
-        values: dict[str, Any] = dict(sent.validated_data)
+        values = self.sent(AccountChangeSerializer, AccountChangeSerializer)
         reason = values.pop("reason")
         before = account_data(user)
         if request.auth is not None and values.get("role", before.role) not in (before.role, Role.VIEWER):
             raise PermissionDenied(NO_PROMOTION)
         with changing():
             user = change_account(
-                actor=self.person.username,
-                user=user,
-                data=AccountData(**{**_fields(before), **values}),
-                reason=reason,
-                request_id=self.request_id,
+                user=user, data=AccountData(**{**_fields(before), **values}), reason=reason, **self.by
             )
         return self.answer(user)
 
@@ -440,13 +422,8 @@ class AccountEnd(OneAccount, ApiView):
 
     def told(self) -> dict[str, str]:
         """Who does it, why, and in which request."""
-        sent = OnlyReasonSerializer(data=self.request.query_params)
-        valid(sent, OnlyReasonSerializer)
-        return {
-            "actor": self.person.username,
-            "reason": sent.validated_data["reason"],
-            "request_id": self.request_id,
-        }
+        sent = self.sent(OnlyReasonSerializer, OnlyReasonSerializer, query=True)
+        return {"actor": self.person.username, "reason": sent["reason"], "request_id": self.request_id}
 
 
 class PersonSessions(AccountEnd):

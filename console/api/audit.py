@@ -20,8 +20,7 @@ from rest_framework.response import Response
 from console.accounts.access import require_read
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
-from console.api.fields import AnyJsonField, DataclassSerializer, MomentFilter
-from console.api.parsers import valid
+from console.api.fields import AnyJsonField, DataclassSerializer, MomentFilter, RowSerializer
 from console.audit.checks import ChainState, chain_state, check_all
 from console.audit.exporting import FORMATS, export
 from console.audit.forms import LogFilter
@@ -34,7 +33,7 @@ from console.core.saying import in_a_row
 from console.reports.histories import History, HistoryMoment, HistorySpan, job_history, project_history
 
 
-class AuditSerializer(serializers.ModelSerializer):
+class AuditSerializer(RowSerializer):
     """One row. `hash` covers the row and `previous_hash`, the hash of the row before it."""
 
     before = AnyJsonField(read_only=True)
@@ -43,28 +42,10 @@ class AuditSerializer(serializers.ModelSerializer):
     class Meta:
         model = AuditEntry
         fields: ClassVar = [
-            "sequence",
-            "at",
-            "actor",
-            "action",
-            "object_type",
-            "object_id",
-            "object_label",
-            "cluster",
-            "partition",
-            "project",
-            "job_id",
-            "before",
-            "after",
-            "reason",
-            "cycle",
-            "plan",
-            "policy_revision",
-            "request_id",
-            "previous_hash",
-            "hash",
-        ]
-        read_only_fields = fields
+            "sequence", "at", "actor", "action", "object_type", "object_id", "object_label", "cluster",
+            "partition", "project", "job_id", "before", "after", "reason", "cycle", "plan", "policy_revision",
+            "request_id", "previous_hash", "hash",
+        ]  # fmt: skip
 
 
 class AuditFilter(FilterSet):
@@ -128,7 +109,7 @@ class AuditDetail(ApiDetail):
 # --- The state of the audit log's chain, and the searches that people keep.
 
 
-class CheckSerializer(serializers.ModelSerializer):
+class CheckSerializer(RowSerializer):
     """One look at the chain. `last`: rows are good up to this one; `faults`: the first broken row first."""
 
     kind = serializers.ChoiceField(
@@ -140,7 +121,6 @@ class CheckSerializer(serializers.ModelSerializer):
     class Meta:
         model = ChainCheck
         fields: ClassVar = ["kind", "by", "begun_at", "finished_at", "last", "anchored", "faults", "notes"]
-        read_only_fields = fields
 
 
 class ChainSerializer(serializers.Serializer):
@@ -211,9 +191,8 @@ class SearchList(ApiList):
     @extend_schema(request=SearchSerializer, responses={201: SearchSerializer})
     def post(self, request: Request) -> Response:
         """Keep a search; the same name again replaces it."""
-        sent = SearchSerializer(data=request.data)
-        valid(sent, self.serializer_class)
-        facts = {"name": sent.validated_data["name"], "query": sent.validated_data.get("query", "")}
+        sent = self.sent(SearchSerializer)
+        facts = {"name": sent["name"], "query": sent.get("query", "")}
         return Response(SearchSerializer(keep_search(self.person, **facts)).data, status=201)
 
 
@@ -265,10 +244,7 @@ class AuditExport(ApiView):
     @extend_schema(
         parameters=[OpenApiParameter(KIND, enum=list(FORMATS), default=USUAL)],
         filters=True,
-        responses={
-            (200, "application/x-ndjson"): OpenApiTypes.BYTE,
-            (200, "text/csv"): OpenApiTypes.BYTE,
-        },
+        responses={(200, "application/x-ndjson"): OpenApiTypes.BYTE, (200, "text/csv"): OpenApiTypes.BYTE},
     )
     def get(self, request: Request) -> StreamingHttpResponse:
         """The file. JSON Lines has every field as it was hashed; CSV is safe to open as a spreadsheet.
@@ -283,7 +259,7 @@ class AuditExport(ApiView):
             raise ValidationError({KIND: [_("Must be one of %(words)s.") % {"words": in_a_row(FORMATS)}]})
         rows = self.filter_queryset(self.get_queryset())
         wanted = {name: value for name, value in request.query_params.items() if value and name != KIND}
-        return export(rows, wanted, kind, actor=self.person.username, request_id=self.request_id)
+        return export(rows, wanted, kind, **self.by)
 
 
 # --- A job's and a project's whole history: rows of the audit log, plans and checkpoints in one order.

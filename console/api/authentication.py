@@ -89,11 +89,7 @@ def obtain_token(
         # Tells axes to forget the failures, Django to note the time and the audit log to say who came in.
         user_logged_in.send(sender=type(user), request=request, user=user)
         return make_token(
-            user,
-            data,
-            actor=user.username,
-            by_password=True,
-            request_id=getattr(request, "request_id", ""),
+            user, data, actor=user.username, by_password=True, request_id=getattr(request, "request_id", "")
         )
 
 

@@ -22,12 +22,14 @@ from rest_framework.permissions import BasePermission, IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
+from rest_framework.viewsets import ViewSetMixin
 
 from console.accounts.access import require_read
 from console.accounts.allowances import wait_for_allowance
 from console.accounts.models import User
 from console.accounts.permissions import Permission
 from console.api.errors import ConflictError, SpentAllowanceError
+from console.api.parsers import valid
 from console.api.repeats import READING, Validated, claimed, first_answer, is_one_of, once
 from console.cluster.models import Cluster, Job
 from console.cluster.selectors import shown_cluster
@@ -79,6 +81,8 @@ class ApiView(Validated, generics.GenericAPIView):
     checks_first: ClassVar[bool] = False
     """Whether a write changes things within `changes.changing` alone, and checks what was sent before."""
     parameters: ClassVar[frozenset[str]] = frozenset()
+    ending: ClassVar[frozenset[str]] = frozenset()
+    """Query parameters of DELETE, which has no body."""
     permission_classes: ClassVar[Any] = [IsAuthenticated, MayRead]
 
     @cached_property
@@ -102,6 +106,19 @@ class ApiView(Validated, generics.GenericAPIView):
     def request_id(self) -> str:
         """The id under which logs and audit rows know this request."""
         return getattr(self.request, "request_id", "")
+
+    @property
+    def by(self) -> dict[str, str]:
+        """Who changes something, and in which request, as the services take it."""
+        return {"actor": self.person.username, "request_id": self.request_id}
+
+    def sent(
+        self, form: type[serializers.Serializer], read: type[Any] | None = None, *, query: bool = False
+    ) -> dict[str, Any]:
+        """The body, or the `query` of what has none, once it is valid (`parsers.valid`, with what is `read` here)."""
+        body = form(data=self.request.query_params if query else self.request.data)
+        valid(body, read or self.serializer_class)
+        return dict(body.validated_data)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Who asks comes first, then whether the question makes sense."""
@@ -151,13 +168,18 @@ class ApiView(Validated, generics.GenericAPIView):
 
     def known_parameters(self, request: Request) -> frozenset[str]:
         """All query parameters that mean something to this request."""
-        return self.parameters
+        return self.ending if request.method == "DELETE" else self.parameters
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         """What one account may see is for no shared cache."""
         final = super().finalize_response(request, response, *args, **kwargs)
         patch_cache_control(final, private=True, no_store=True)
         return final
+
+
+def list_parameters(view: Any) -> frozenset[str]:
+    """Filters and pages."""
+    return frozenset(view.filterset_class.base_filters if view.filterset_class else ()) | {"limit", "offset"}
 
 
 class ApiList(mixins.ListModelMixin, ApiView):
@@ -167,10 +189,8 @@ class ApiList(mixins.ListModelMixin, ApiView):
 
     def known_parameters(self, request: Request) -> frozenset[str]:
         """Filters and pages; only reading takes them."""
-        if request.method not in {"GET", "HEAD"}:
-            return self.parameters
-        filters = frozenset(self.filterset_class.base_filters) if self.filterset_class else frozenset()
-        return self.parameters | filters | {"limit", "offset"}
+        known = super().known_parameters(request)
+        return known | list_parameters(self) if request.method in READING else known
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """One page of the list."""
@@ -183,6 +203,31 @@ class ApiDetail(mixins.RetrieveModelMixin, ApiView):
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """The object, or 404 when it is not there for this account."""
         return self.retrieve(request, *args, **kwargs)
+
+
+class ApiViewSet(ViewSetMixin, mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiView):
+    """A list, its objects, and what is done with one, at the addresses that the router gives them.
+
+    `parameters` are those of one object. In the OpenAPI document the docstring says what the list is, `one` what one
+    of its objects is; `whole` is the serializer of one where it shows more than the list does.
+    """
+
+    lookup_value_converter = "int"
+    filterset_class: ClassVar[type[FilterSet] | None] = None
+    one: ClassVar[str] = ""
+    whole: ClassVar[type[serializers.Serializer] | None] = None
+
+    def get_serializer_class(self) -> Any:
+        """What this action answers with."""
+        return self.whole if self.whole and self.action != "list" else self.serializer_class
+
+    def filter_queryset(self, queryset: Any) -> Any:
+        """Only the list is filtered."""
+        return super().filter_queryset(queryset) if self.action == "list" else queryset
+
+    def known_parameters(self, request: Request) -> frozenset[str]:
+        """Filters and pages of the list."""
+        return list_parameters(self) if self.action == "list" else super().known_parameters(request)
 
 
 @extend_schema(exclude=True)
@@ -202,23 +247,9 @@ def _none_such(known: list[str]) -> str:
     return _("No such query parameter here; there are: %(names)s.") % {"names": in_a_row(known)}
 
 
-# --- What all changes by people share: a reason, and the services' own errors as the API tells them.
+# --- The services' own errors as the API tells them.
 
 REASON = "reason"
-
-
-class ReasonSerializerField(serializers.CharField):
-    """Why: it stands in the audit log for good."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**{"max_length": 1000, "help_text": "Why; it stands in the audit log.", **kwargs})
-
-
-class VersionField(serializers.IntegerField):
-    """The version or revision that somebody has read, from 1."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**{"min_value": 1, "max_value": 2**31 - 1, **kwargs})
 
 
 @contextmanager

@@ -124,10 +124,7 @@ class PartitionTimeline(PartitionReport):
     parameters: ClassVar = frozenset({"span"})
     serializer_class = TimelineSerializer
 
-    @extend_schema(
-        parameters=[SPAN],
-        responses=TimelineSerializer,
-    )
+    @extend_schema(parameters=[SPAN], responses=TimelineSerializer)
     def get(self, request: Request, name: str) -> Response:
         """From the record of minutes; the last step is not over yet."""
         span = span_asked(request)
@@ -273,12 +270,7 @@ def _line(line: QuotaLine) -> dict[str, Any]:
 
 def _user(time: UserTime) -> dict[str, Any]:
     peak = time.peak
-    return {
-        "user": peak.user,
-        "used": peak.used,
-        "limit": peak.most,
-        "full_minutes": time.full,
-    }
+    return {"user": peak.user, "used": peak.used, "limit": peak.most, "full_minutes": time.full}
 
 
 def _quota_step(step: QuotaStep) -> dict[str, Any]:

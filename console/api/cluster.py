@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
-from console.api.fields import AmountsSerializerField, ObjectField
+from console.api.fields import AmountsSerializerField, ObjectField, RowSerializer
 from console.cluster.models import Cluster, Node
 from console.needs.rows import NeedKind
 from console.needs.selectors import needs_of
@@ -32,7 +32,7 @@ class FailureSerializer(serializers.Serializer):
     in_a_row = serializers.IntegerField(help_text="How many cycles have failed since the last good one.")
 
 
-class ClusterSerializer(serializers.ModelSerializer):
+class ClusterSerializer(RowSerializer):
     """`observed_at`: the last complete look; `fault`: why a later one or the last cycle failed, else empty."""
 
     failures = FailureSerializer(many=True, read_only=True, help_text="Why nobody is stopped now.")
@@ -41,18 +41,9 @@ class ClusterSerializer(serializers.ModelSerializer):
     class Meta:
         model = Cluster
         fields: ClassVar = [
-            "name",
-            "kind",
-            "software",
-            "facts",
-            "cycle",
-            "version",
-            "observed_at",
-            "attempted_at",
-            "fault",
+            "name", "kind", "software", "facts", "cycle", "version", "observed_at", "attempted_at", "fault",
             "failures",
-        ]
-        read_only_fields = fields
+        ]  # fmt: skip
         extra_kwargs: ClassVar = {
             "cycle": {"help_text": "How many cycles there have been."},
             "version": {"help_text": "Grows whenever something that this API shows has changed."},
@@ -82,7 +73,7 @@ class ClusterView(ApiDetail):
 # --- Nodes as last observed.
 
 
-class NodeSerializer(serializers.ModelSerializer):
+class NodeSerializer(RowSerializer):
     """`up`: new jobs may start there. `used` counts the running jobs of all partitions.
 
     `unit`: the switch or block that it is in, empty where none is known; `own_units`: the same in partitions that see
@@ -98,18 +89,9 @@ class NodeSerializer(serializers.ModelSerializer):
     class Meta:
         model = Node
         fields: ClassVar = [
-            "name",
-            "up",
-            "state",
-            "state_reason",
-            "total",
-            "used",
-            "features",
-            "partitions",
-            "unit",
+            "name", "up", "state", "state_reason", "total", "used", "features", "partitions", "unit",
             "own_units",
-        ]
-        read_only_fields = fields
+        ]  # fmt: skip
 
 
 class NodeFilter(FilterSet):

@@ -119,6 +119,34 @@ class SaidField(serializers.CharField):
 serializers.ModelSerializer.serializer_field_mapping[SentenceField] = SaidField
 
 
+class ReasonSerializerField(serializers.CharField):
+    """Why: it stands in the audit log for good."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"max_length": 1000, "help_text": "Why; it stands in the audit log.", **kwargs})
+
+
+class ReasonSerializer(serializers.Serializer):
+    """Why."""
+
+    reason = ReasonSerializerField()
+
+
+class VersionField(serializers.IntegerField):
+    """The version or revision that somebody has read, from 1."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"min_value": 1, "max_value": 2**31 - 1, **kwargs})
+
+
+class RowSerializer(serializers.ModelSerializer):
+    """A row as it is read: what is sent writes nothing of it."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.Meta.read_only_fields = cls.Meta.fields
+
+
 class EpochField(serializers.DateTimeField):
     """Epoch seconds of the mirror as a moment; 0 and NULL mean "not yet"."""
 

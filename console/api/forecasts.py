@@ -17,8 +17,7 @@ from rest_framework.response import Response
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView, reading, visible_jobs
 from console.api.errors import ConflictError
-from console.api.fields import DataclassSerializer, EpochField, ObjectField
-from console.api.parsers import valid
+from console.api.fields import DataclassSerializer, EpochField, ObjectField, RowSerializer
 from console.cluster.models import Job, JobPhase
 from console.forecasts.models import JobForecast, RunTimeModel
 from console.forecasts.quality import PROMISES, ForecastScore, PromiseKept, forecast_quality
@@ -39,7 +38,7 @@ class SoonerSerializer(serializers.Serializer):
     p50 = EpochField()
 
 
-class ExpectedStartSerializer(serializers.ModelSerializer):
+class ExpectedStartSerializer(RowSerializer):
     """When a waiting job is expected to start, as it looks now; `made_at` tells when that was worked out.
 
     Nine starts in ten are meant to lie between `low` and `high`. All are null where no start is in sight.
@@ -63,10 +62,9 @@ class ExpectedStartSerializer(serializers.ModelSerializer):
     class Meta:
         model = ExpectedStart
         fields = ("job_id", "partition", "made_at", "p50", "low", "high", "nodes", "after", "sooner")
-        read_only_fields = fields
 
 
-class StopChanceSerializer(serializers.ModelSerializer):
+class StopChanceSerializer(RowSerializer):
     """How likely a running job is stopped within the hour after `made_at`."""
 
     made_at = EpochField()
@@ -75,7 +73,6 @@ class StopChanceSerializer(serializers.ModelSerializer):
     class Meta:
         model = StopChance
         fields = ("job_id", "partition", "made_at", "chance")
-        read_only_fields = fields
 
 
 class StopScoreSerializer(DataclassSerializer):
@@ -153,7 +150,7 @@ class JobStopChanceView(ApiView):
 MOST_LIMIT_S = 366 * 86_400
 
 
-class StartQuestionSerializer(serializers.ModelSerializer):
+class StartQuestionSerializer(RowSerializer):
     """A question and its answer, which is null until `answered_at`.
 
     Nine starts in ten are meant to lie between `low` and `high`. All are null in an answer where no start is in sight:
@@ -169,21 +166,9 @@ class StartQuestionSerializer(serializers.ModelSerializer):
     class Meta:
         model = StartQuestion
         fields: ClassVar = [
-            "id",
-            "partition",
-            "user",
-            "account",
-            "request",
-            "time_limit_s",
-            "asked_at",
-            "answered_at",
-            "p50",
-            "low",
-            "high",
-            "nodes",
-            "level",
-        ]
-        read_only_fields = fields
+            "id", "partition", "user", "account", "request", "time_limit_s", "asked_at", "answered_at", "p50",
+            "low", "high", "nodes", "level",
+        ]  # fmt: skip
         extra_kwargs: ClassVar = {
             "user": {"help_text": "As whom it would be submitted: the asker's own user."},
             "level": {"help_text": "The levels that it would have; empty: none is configured."},
@@ -212,9 +197,7 @@ class StartQuestionList(ApiView):
     @extend_schema(request=NewStartQuestionSerializer, responses={201: StartQuestionSerializer})
     def post(self, request: Request) -> Response:
         """Ask for one's own user. The answer is there after some seconds, and for an hour."""
-        sent = NewStartQuestionSerializer(data=request.data)
-        valid(sent, NewStartQuestionSerializer)
-        asked = sent.validated_data
+        asked = self.sent(NewStartQuestionSerializer, NewStartQuestionSerializer)
         names = visible_partitions(self.person).filter(cluster=self.cluster).values_list("name", flat=True)
         if asked["partition"] not in names:
             raise ValidationError(
@@ -254,7 +237,7 @@ class StartQuestionDetail(ApiDetail):
 # --- How long a job will run, when it ends, and how good such forecasts were.
 
 
-class JobForecastSerializer(serializers.ModelSerializer):
+class JobForecastSerializer(RowSerializer):
     """How long a job will run, in seconds from its start, as it was said at its submission; and when it will end.
 
     90 % of run times are meant to lie between `low` and `high`. The ends are null while the job waits, and are said
@@ -270,23 +253,13 @@ class JobForecastSerializer(serializers.ModelSerializer):
     class Meta:
         model = JobForecast
         fields = (
-            "job_id",
-            "p10",
-            "p50",
-            "p90",
-            "low",
-            "high",
-            "end_low",
-            "end_p50",
-            "end_high",
-            "version",
+            "job_id", "p10", "p50", "p90", "low", "high", "end_low", "end_p50", "end_high", "version",
             "made_at",
-        )
-        read_only_fields = fields
+        )  # fmt: skip
         extra_kwargs = {
             "version": {
                 "help_text": "Of the model that said so; empty: the plain weights, before there is a model."
-            },
+            }
         }
 
 
@@ -315,22 +288,15 @@ class PromiseSerializer(DataclassSerializer):
     name = serializers.ChoiceField(choices=[name for name, _ in PROMISES])
 
 
-class RunTimeModelSerializer(serializers.ModelSerializer):
+class RunTimeModelSerializer(RowSerializer):
     """A model that was trained, with its figures on jobs that it had not seen."""
 
     class Meta:
         model = RunTimeModel
         fields = (
-            "version",
-            "made_at",
-            "jobs",
-            "later_jobs",
-            "figure",
-            "figure_before",
-            "figure_medians",
+            "version", "made_at", "jobs", "later_jobs", "figure", "figure_before", "figure_medians",
             "in_force",
-        )
-        read_only_fields = fields
+        )  # fmt: skip
 
 
 class ForecastsSerializer(serializers.Serializer):

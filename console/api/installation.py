@@ -15,9 +15,8 @@ from rest_framework.response import Response
 
 from console.accounts.models import Role
 from console.accounts.permissions import Permission
-from console.api.base import ApiDetail, ApiList, ApiView, ReasonSerializerField, changing
-from console.api.fields import DataclassSerializer, ObjectField
-from console.api.parsers import valid
+from console.api.base import ApiDetail, ApiList, ApiView, changing
+from console.api.fields import DataclassSerializer, ObjectField, ReasonSerializerField, RowSerializer
 from console.api.partitions import PolicyDocumentSerializer
 from console.core.diff import KeyDifference
 from console.core.saying import in_a_row
@@ -109,7 +108,7 @@ class SetupView(ApiView):
         )
 
 
-class InvitationSerializer(serializers.ModelSerializer):
+class InvitationSerializer(RowSerializer):
     """An open invitation, without its link."""
 
     role = serializers.ChoiceField(choices=Role.choices)
@@ -117,7 +116,6 @@ class InvitationSerializer(serializers.ModelSerializer):
     class Meta:
         model = Invitation
         fields: ClassVar = ["id", "username", "role", "email", "invited_by", "created_at", "expires_at"]
-        read_only_fields = fields
 
 
 class NewInvitationSerializer(InvitationSerializer):
@@ -128,7 +126,6 @@ class NewInvitationSerializer(InvitationSerializer):
 
     class Meta(InvitationSerializer.Meta):
         fields: ClassVar = ["link", "mailed", *InvitationSerializer.Meta.fields]
-        read_only_fields = fields
 
 
 class GuestSerializer(serializers.Serializer):
@@ -167,9 +164,7 @@ class InvitationList(OpenInvitations, ApiList):
     @extend_schema(request=GuestSerializer, responses={201: NewInvitationSerializer})
     def post(self, request: Request) -> Response:
         """Invite somebody. The link stands in this answer only. Roles above viewer take a browser's session."""
-        sent = GuestSerializer(data=request.data)
-        valid(sent, self.serializer_class)
-        values: dict[str, Any] = dict(sent.validated_data)
+        values = self.sent(GuestSerializer)
         reason = values.pop("reason")
         if request.auth is not None and values["role"] != Role.VIEWER:
             raise PermissionDenied(NO_PROMOTION)
@@ -178,9 +173,7 @@ class InvitationList(OpenInvitations, ApiList):
         projects = Project.objects.filter(cluster=self.cluster)
         values["projects"] = _named("projects", projects, "code", values["projects"])
         try:
-            row, key = invite(
-                actor=self.person.username, guest=Guest(**values), reason=reason, request_id=self.request_id
-            )
+            row, key = invite(guest=Guest(**values), reason=reason, **self.by)
         except DjangoValidationError as error:
             raise ValidationError(error.message_dict) from None
         link = request.build_absolute_uri(f"/invitation/?key={key}")
@@ -198,15 +191,9 @@ class InvitationDetail(OpenInvitations, ApiDetail):
     @extend_schema(request=None, parameters=[WithdrawalSerializer], responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
         """Take it back; its link counts no more."""
-        sent = WithdrawalSerializer(data=request.query_params)
-        valid(sent, self.serializer_class)
+        sent = self.sent(WithdrawalSerializer, query=True)
         try:
-            withdraw(
-                actor=self.person.username,
-                invitation=pk,
-                reason=sent.validated_data["reason"],
-                request_id=self.request_id,
-            )
+            withdraw(invitation=pk, reason=sent["reason"], **self.by)
         except SpentError:
             raise Http404(_("This invitation was used or has ended already.")) from None
         return Response(status=status.HTTP_204_NO_CONTENT)
@@ -284,9 +271,7 @@ class DifferenceSerializer(DataclassSerializer):
     """One key that differs."""
 
     dataclass = KeyDifference
-    told: ClassVar = {
-        "path": "`projects.alpha.urgency`",
-    }
+    told: ClassVar = {"path": "`projects.alpha.urgency`"}
     text = serializers.CharField(source="__str__", help_text="The same in one line, for people.")
 
 
@@ -335,17 +320,14 @@ class ConfigView(ApiView):
         Who administers partitions, and not the installation, imports those, with their administrators as they are.
         """
         require_import(request)
-        sent = ImportSerializer(data=request.data)
-        valid(sent, self.serializer_class)
-        values: dict[str, Any] = sent.validated_data
+        values = self.sent(ImportSerializer)
         with changing("config"):
             result = import_config(
-                actor=self.person.username,
                 cluster=self.cluster,
                 document=values["config"],
                 reason=values["reason"],
                 dry_run=values["dry_run"],
-                request_id=self.request_id,
+                **self.by,
                 allowed=allowed_to(self.person),
             )
         return Response(ImportResultSerializer(result).data)

@@ -19,8 +19,7 @@ from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.authentication import AddressThrottle
 from console.api.base import ApiDetail, ApiList, ApiView
-from console.api.fields import AmountsByNodeField, DataclassSerializer, EpochField, ObjectField
-from console.api.parsers import valid
+from console.api.fields import AmountsByNodeField, DataclassSerializer, EpochField, ObjectField, RowSerializer
 from console.api.partitions import QuotaUseSerializer, quota_row
 from console.cluster.elastic import WorkerCounter
 from console.cluster.models import Job, JobPhase
@@ -67,7 +66,7 @@ class ElasticSerializer(serializers.Serializer):
     said_by = serializers.ChoiceField(choices=["comment", "project", "task_type"], help_text="Who says so.")
 
 
-class JobSerializer(serializers.ModelSerializer):
+class JobSerializer(RowSerializer):
     """A job in one partition. A pending job that names several partitions is there once for each."""
 
     submitted_at = EpochField(source="first_submit", help_text="When it was first submitted.")
@@ -89,48 +88,13 @@ class JobSerializer(serializers.ModelSerializer):
     class Meta:
         model = Job
         fields: ClassVar = [
-            "job_id",
-            "partition",
-            "name",
-            "group",
-            "user",
-            "account",
-            "comment",
-            "elastic",
-            "comment_faults",
-            "project",
-            "phase",
-            "slurm_state",
-            "slurm_reason",
-            "held",
-            "priority",
-            "submitted_at",
-            "queued_at",
-            "started_at",
-            "ended_at",
-            "estimated_start_at",
-            "time_limit_s",
-            "restarts",
-            "alloc",
-            "request",
-            "resources",
-            "user_level",
-            "task_level",
-            "protected",
-            "immune",
-            "immune_since",
-            "preemptions",
-            "verdict",
-            "reason",
-            "explain",
-            "place",
-            "line_place",
-            "line_ordered",
-            "own_priority",
-            "keeps_place",
-            "plan",
-        ]
-        read_only_fields = fields
+            "job_id", "partition", "name", "group", "user", "account", "comment", "elastic", "comment_faults",
+            "project", "phase", "slurm_state", "slurm_reason", "held", "priority", "submitted_at",
+            "queued_at", "started_at", "ended_at", "estimated_start_at", "time_limit_s", "restarts", "alloc",
+            "request", "resources", "user_level", "task_level", "protected", "immune", "immune_since",
+            "preemptions", "verdict", "reason", "explain", "place", "line_place", "line_ordered",
+            "own_priority", "keeps_place", "plan",
+        ]  # fmt: skip
         extra_kwargs: ClassVar = {
             "resources": {"help_text": "What it holds or asks for, in words."},
             "protected": {"help_text": "Why it may never be stopped; empty when it may."},
@@ -302,9 +266,7 @@ class WhyPartSerializer(DataclassSerializer):
 
     dataclass = AnswerPart
     only = ("about", "headline", "plan")
-    told: ClassVar = {
-        "plan": "The plan that it speaks of.",
-    }
+    told: ClassVar = {"plan": "The plan that it speaks of."}
     lines = WhyLineSerializer(many=True)
 
 
@@ -383,7 +345,6 @@ class MyJobSerializer(JobSerializer):
 
     class Meta(JobSerializer.Meta):
         fields: ClassVar = [name for name in JobSerializer.Meta.fields if name != "request"]
-        read_only_fields = fields
 
 
 class MyLevelSerializer(serializers.Serializer):
@@ -554,13 +515,12 @@ class AcknowledgementSerializer(serializers.Serializer):
     )
 
 
-class CheckpointSerializer(serializers.ModelSerializer):
+class CheckpointSerializer(RowSerializer):
     """A checkpoint that a job was asked for. The first acknowledgement counts; later ones change nothing."""
 
     class Meta:
         model = Checkpoint
         fields: ClassVar = ["job_id", "plan", "asked_at", "acknowledged_at", "via", "saved"]
-        read_only_fields = fields
 
 
 class PerJobThrottle(AddressThrottle):
@@ -610,9 +570,7 @@ class CheckpointView(ApiView):
     @extend_schema(request=AcknowledgementSerializer, responses={200: CheckpointSerializer})
     def post(self, request: Request) -> Response:
         """Tell that the job has saved its state; when all who were asked have, they are stopped at once."""
-        sent = AcknowledgementSerializer(data=request.data)
-        valid(sent, self.serializer_class)
-        data = sent.validated_data
+        data = self.sent(AcknowledgementSerializer)
         job_id, actor = self._by_token(data) if "token" in data else self._by_account(data)
         with transaction.atomic():
             asked = asked_of(self.cluster, job_id)

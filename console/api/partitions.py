@@ -18,21 +18,16 @@ from rest_framework.response import Response
 
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
-from console.api.base import (
-    ApiDetail,
-    ApiList,
-    ApiView,
-    ReasonSerializerField,
-    VersionField,
-    changing,
-    reading,
-)
+from console.api.base import ApiDetail, ApiList, ApiView, changing, reading
 from console.api.fields import (
     OPEN_OBJECT,
     AmountsSerializerField,
     DataclassSerializer,
     EpochField,
     ObjectField,
+    ReasonSerializerField,
+    RowSerializer,
+    VersionField,
 )
 from console.api.parsers import valid
 from console.cluster.models import ClusterPartition, Job, JobPhase
@@ -172,7 +167,7 @@ class PolicyDocumentField(ObjectField):
     bounds = POLICY
 
 
-class RevisionSerializer(serializers.ModelSerializer):
+class RevisionSerializer(RowSerializer):
     """Who put it in force, when and why."""
 
     revision = serializers.IntegerField(source="number", read_only=True)
@@ -180,7 +175,6 @@ class RevisionSerializer(serializers.ModelSerializer):
     class Meta:
         model = PolicyRevision
         fields: ClassVar = ["revision", "enforcement", "author", "reason", "created_at"]
-        read_only_fields = fields
 
 
 class PolicySerializer(RevisionSerializer):
@@ -190,7 +184,6 @@ class PolicySerializer(RevisionSerializer):
 
     class Meta(RevisionSerializer.Meta):
         fields: ClassVar = [*RevisionSerializer.Meta.fields, "policy"]
-        read_only_fields = fields
 
 
 class BasedOnSerializer(serializers.Serializer):
@@ -265,20 +258,18 @@ class PolicyView(OfPartition):
         """Lay what was sent over `under` (None: over the policy in force) and put the result in force."""
         partition = self.partition
         require_write(self.request, Permission.POLICY_CHANGE, partition)
-        sent = form(data=self.request.data)
-        valid(sent, self.serializer_class)
+        sent = self.sent(form)
         if under is None:
             under = partition.revision.document if partition.revision else {}
         with reading("policy"):
-            document = decode_policy({**under, **sent.validated_data["policy"]})
+            document = decode_policy({**under, **sent["policy"]})
         with changing("policy"):
             revision = activate_policy(
-                actor=self.person.username,
                 partition=partition,
                 document=document,
-                reason=sent.validated_data["reason"],
-                based_on=sent.validated_data["based_on"],
-                request_id=self.request_id,
+                reason=sent["reason"],
+                based_on=sent["based_on"],
+                **self.by,
             )
         return self._answer(revision)
 
@@ -312,7 +303,7 @@ class RevisionDetail(OfPartition, ApiDetail):
 # --- Drafts of a partition's policy, putting one in force, going back to an earlier revision, comparing any two.
 
 
-class DraftSerializer(serializers.ModelSerializer):
+class DraftSerializer(RowSerializer):
     """A policy that is not in force. `based_on` is the revision that it was begun from."""
 
     authors = serializers.ListField(child=serializers.CharField(), read_only=True)
@@ -320,16 +311,8 @@ class DraftSerializer(serializers.ModelSerializer):
     class Meta:
         model = PolicyDraft
         fields: ClassVar = [
-            "id",
-            "name",
-            "based_on",
-            "version",
-            "authors",
-            "reason",
-            "created_at",
-            "changed_at",
-        ]
-        read_only_fields = fields
+            "id", "name", "based_on", "version", "authors", "reason", "created_at", "changed_at",
+        ]  # fmt: skip
 
 
 class WholeDraftSerializer(DraftSerializer):
@@ -339,7 +322,6 @@ class WholeDraftSerializer(DraftSerializer):
 
     class Meta(DraftSerializer.Meta):
         fields: ClassVar = [*DraftSerializer.Meta.fields, "policy"]
-        read_only_fields = fields
 
 
 class NewDraftSerializer(serializers.Serializer):
@@ -620,7 +602,7 @@ class JobCountsSerializer(serializers.Serializer):
     completing = serializers.IntegerField()
 
 
-class PartitionSerializer(serializers.ModelSerializer):
+class PartitionSerializer(RowSerializer):
     """`state` is Slurm's own word, empty while the partition is not observed."""
 
     state = serializers.SerializerMethodField()
@@ -636,7 +618,6 @@ class PartitionSerializer(serializers.ModelSerializer):
     class Meta:
         model = Partition
         fields: ClassVar = ["name", "state", "mode", "enforcement", "revision", "jobs"]
-        read_only_fields = fields
 
     def get_state(self, partition: Partition) -> str:
         """As last observed."""
@@ -683,7 +664,6 @@ class PartitionDetailSerializer(PartitionSerializer):
 
     class Meta(PartitionSerializer.Meta):
         fields: ClassVar = [*PartitionSerializer.Meta.fields, "immune", "policy"]
-        read_only_fields = fields
 
     @extend_schema_field(ImmuneSerializer)
     def get_immune(self, partition: Partition) -> dict[str, Any]:

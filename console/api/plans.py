@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
-from console.api.base import ApiDetail, ApiList, ApiView, ReasonSerializerField, changing
+from console.api.base import ApiDetail, ApiList, ApiView, changing
 from console.api.errors import ConflictError
 from console.api.fields import (
     AmountsByNodeField,
@@ -23,11 +23,12 @@ from console.api.fields import (
     DataclassSerializer,
     EpochField,
     MomentFilter,
+    ReasonSerializerField,
+    RowSerializer,
     SaidField,
     WorkSerializer,
     work_data,
 )
-from console.api.parsers import valid
 from console.core.resaying import resay
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
@@ -114,7 +115,7 @@ class AlternativeSerializer(serializers.Serializer):
         return mark_of_alternative(alternative) if choosable else ""
 
 
-class VersionSerializer(serializers.ModelSerializer):
+class VersionSerializer(RowSerializer):
     """What a plan that somebody is asked about asked for at a time: the first is what it was opened with."""
 
     victims = VictimSerializer(many=True, read_only=True)
@@ -126,10 +127,9 @@ class VersionSerializer(serializers.ModelSerializer):
     class Meta:
         model = PlanVersion
         fields: ClassVar = ["number", "at", "victims", "ended", "placement", "explain", "policy_revision"]
-        read_only_fields = fields
 
 
-class ActionSerializer(serializers.ModelSerializer):
+class ActionSerializer(RowSerializer):
     """One change to one run of a job, and what came of it."""
 
     run_started_at = EpochField(source="run_start")
@@ -137,35 +137,20 @@ class ActionSerializer(serializers.ModelSerializer):
     class Meta:
         model = PlannedAction
         fields: ClassVar = [
-            "kind",
-            "state",
-            "order",
-            "job_id",
-            "run_started_at",
-            "run_restarts",
-            "job_name",
-            "user",
-            "value",
-            "not_before",
-            "attempts",
-            "issued_at",
-            "verified_at",
-            "outcome",
-            "detail",
-        ]
-        read_only_fields = fields
+            "kind", "state", "order", "job_id", "run_started_at", "run_restarts", "job_name", "user", "value",
+            "not_before", "attempts", "issued_at", "verified_at", "outcome", "detail",
+        ]  # fmt: skip
 
 
-class PlanCheckpointSerializer(serializers.ModelSerializer):
+class PlanCheckpointSerializer(RowSerializer):
     """A job that was asked to save its state before it is stopped, and what it answered."""
 
     class Meta:
         model = Checkpoint
         fields: ClassVar = ["job_id", "asked_at", "acknowledged_at", "via", "saved", "resumed_at"]
-        read_only_fields = fields
 
 
-class FateSerializer(serializers.ModelSerializer):
+class FateSerializer(RowSerializer):
     """What became of a run that was sent a signal or a stop. `open`: not known yet; the plan is not over then."""
 
     run_started_at = EpochField(source="run_start")
@@ -173,7 +158,6 @@ class FateSerializer(serializers.ModelSerializer):
     class Meta:
         model = Victim
         fields: ClassVar = ["job_id", "run_started_at", "run_restarts", "user", "fate", "words", "sent_at"]
-        read_only_fields = fields
 
 
 class PlanTaskSerializer(serializers.Serializer):
@@ -186,7 +170,7 @@ class PlanTaskSerializer(serializers.Serializer):
     seen = serializers.CharField(allow_blank=True)
 
 
-class PlanSerializer(serializers.ModelSerializer):
+class PlanSerializer(RowSerializer):
     """A plan from the decision to the proof that its beneficiary runs: `job_id`, or several `tasks` of an array, of
     which that is the first."""
 
@@ -206,46 +190,12 @@ class PlanSerializer(serializers.ModelSerializer):
     class Meta:
         model = Plan
         fields: ClassVar = [
-            "id",
-            "partition",
-            "kind",
-            "state",
-            "enforcement",
-            "mode",
-            "job_id",
-            "job_restarts",
-            "job_name",
-            "user",
-            "reason",
-            "explain",
-            "placement",
-            "tasks",
-            "victims",
-            "passed_over",
-            "alternatives",
-            "version",
-            "versions",
-            "since_opened",
-            "not_now",
-            "work_lost",
-            "actions",
-            "checkpoints",
-            "fates",
-            "cycle",
-            "policy_revision",
-            "created_at",
-            "deadline",
-            "started_at",
-            "ended_at",
-            "outcome",
-            "undo_reason",
-            "decided_by",
-            "decided_at",
-            "decision_reason",
-            "decided_version",
-            "chosen",
-        ]
-        read_only_fields = fields
+            "id", "partition", "kind", "state", "enforcement", "mode", "job_id", "job_restarts", "job_name",
+            "user", "reason", "explain", "placement", "tasks", "victims", "passed_over", "alternatives",
+            "version", "versions", "since_opened", "not_now", "work_lost", "actions", "checkpoints", "fates",
+            "cycle", "policy_revision", "created_at", "deadline", "started_at", "ended_at", "outcome",
+            "undo_reason", "decided_by", "decided_at", "decision_reason", "decided_version", "chosen",
+        ]  # fmt: skip
 
     @extend_schema_field(serializers.ListField(child=serializers.CharField()))
     def get_since_opened(self, plan: Plan) -> list[str]:
@@ -418,9 +368,7 @@ class PlanDecision(ApiView):
         """
         plan = self._plan()
         require_write(request, Permission.PLAN_DECIDE, plan)
-        sent = DecisionSerializer(data=request.data)
-        valid(sent, self.serializer_class)
-        values: dict[str, Any] = sent.validated_data
+        values = self.sent(DecisionSerializer)
         answer: dict[str, Any] = {
             "actor": self.person.username,
             "plan": plan,
@@ -442,7 +390,7 @@ class PlanDecision(ApiView):
 # --- Incidents: jobs that were stopped and did not come back; and closing one.
 
 
-class IncidentSerializer(serializers.ModelSerializer):
+class IncidentSerializer(RowSerializer):
     """A job that was stopped by `plan` for `beneficiary` and did not come back. Open while `closed_at` is null."""
 
     run_started_at = EpochField(source="victim.run_start")
@@ -451,24 +399,9 @@ class IncidentSerializer(serializers.ModelSerializer):
     class Meta:
         model = Incident
         fields: ClassVar = [
-            "id",
-            "partition",
-            "kind",
-            "job_id",
-            "job_name",
-            "user",
-            "run_started_at",
-            "run_restarts",
-            "plan",
-            "beneficiary",
-            "words",
-            "opened_at",
-            "counts",
-            "closed_at",
-            "closed_by",
-            "close_reason",
-        ]
-        read_only_fields = fields
+            "id", "partition", "kind", "job_id", "job_name", "user", "run_started_at", "run_restarts", "plan",
+            "beneficiary", "words", "opened_at", "counts", "closed_at", "closed_by", "close_reason",
+        ]  # fmt: skip
 
 
 class CloseSerializer(serializers.Serializer):
@@ -527,12 +460,7 @@ class IncidentClosing(Incidents, ApiView):
         sent = CloseSerializer(data=request.data)
         sent.is_valid(raise_exception=True)
         with changing():
-            close_incident(
-                actor=self.person.username,
-                incident=incident,
-                reason=sent.validated_data["reason"],
-                request_id=self.request_id,
-            )
+            close_incident(incident=incident, reason=sent.validated_data["reason"], **self.by)
         return Response(IncidentSerializer(self.get_object(), context=self.get_serializer_context()).data)
 
 
@@ -580,9 +508,8 @@ class Switch(ApiView):
 
     def _set(self, partition: Partition | None) -> None:
         self._pull(partition)
-        sent = PauseReasonSerializer(data=self.request.data)
-        valid(sent, self.serializer_class)
-        pausing.pause(**self._by(partition), reason=sent.validated_data["reason"])
+        sent = self.sent(PauseReasonSerializer)
+        pausing.pause(**self._by(partition), reason=sent["reason"])
 
     def _lift(self, partition: Partition | None) -> Response:
         self._pull(partition)

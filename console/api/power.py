@@ -17,9 +17,9 @@ from rest_framework.response import Response
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.authentication import AddressThrottle
-from console.api.base import ApiList, ApiView, ReasonSerializerField, changing
+from console.api.base import ApiList, ApiView, changing
 from console.api.errors import ConflictError
-from console.api.parsers import valid
+from console.api.fields import ReasonSerializerField, RowSerializer
 from console.audit.services import Context
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
@@ -54,7 +54,7 @@ from console.power.services import (
 from console.power.tokens import BadMeasurementTokenError, read_token
 
 
-class ProcessorSerializer(serializers.ModelSerializer):
+class ProcessorSerializer(RowSerializer):
     """A processor's figure in force: the median of its last three readings, in seconds; less is faster."""
 
     class Meta:
@@ -62,7 +62,6 @@ class ProcessorSerializer(serializers.ModelSerializer):
         fields: ClassVar = [
             "node", "resource", "device", "figure", "before", "readings", "source", "taken_at", "driver", "firmware",
         ]  # fmt: skip
-        read_only_fields = fields
 
 
 class FigureSerializer(serializers.Serializer):
@@ -138,13 +137,12 @@ class PowerView(PowerOfPartition, ApiList):
     def post(self, request: Request, name: str) -> Response:
         """Put figures in force that are known from elsewhere. What was measured before does not count any more."""
         partition = self.writable(request, name)
-        sent = FiguresSerializer(data=request.data)
-        valid(sent, FiguresSerializer)
-        told = [NewReading(**row) for row in sent.validated_data["figures"]]
+        sent = self.sent(FiguresSerializer, FiguresSerializer)
+        told = [NewReading(**row) for row in sent["figures"]]
         try:
             changed = set_figures(
                 partition, told, Source.IMPORTED, actor=self.person.username,
-                reason=sent.validated_data["reason"], context=Context(request_id=self.request_id),
+                reason=sent["reason"], context=Context(request_id=self.request_id),
             )  # fmt: skip
         except DjangoValidationError as error:
             raise ValidationError({"figures": error.messages}) from error
@@ -184,9 +182,7 @@ class RuleView(PowerOfPartition):
     def put(self, request: Request, name: str) -> Response:
         """Change it."""
         partition = self.writable(request, name)
-        sent = ChangedRuleSerializer(data=request.data)
-        valid(sent, ChangedRuleSerializer)
-        values = dict(sent.validated_data)
+        values = self.sent(ChangedRuleSerializer, ChangedRuleSerializer)
         reason = values.pop("reason")
         rule = change_rule(
             partition, values, actor=self.person.username, reason=reason,
@@ -195,7 +191,7 @@ class RuleView(PowerOfPartition):
         return Response(MeasuringRuleSerializer(rule).data)
 
 
-class MeasurementSerializer(serializers.ModelSerializer):
+class MeasurementSerializer(RowSerializer):
     """A measurement of one node, or the wish for one."""
 
     class Meta:
@@ -204,7 +200,6 @@ class MeasurementSerializer(serializers.ModelSerializer):
             "node", "resource", "devices", "state", "cause", "asked_by", "asked_at", "job_id", "submitted_at",
             "ended_at", "outcome",
         ]  # fmt: skip
-        read_only_fields = fields
 
 
 class MeasureNowSerializer(serializers.Serializer):
@@ -229,9 +224,8 @@ class MeasureNowView(PowerOfPartition, ApiList):
     def post(self, request: Request, name: str) -> Response:
         """Measure nodes as soon as they are idle."""
         partition = self.writable(request, name)
-        sent = MeasureNowSerializer(data=request.data)
-        valid(sent, MeasureNowSerializer)
-        wanted, known = sent.validated_data["nodes"], {node.name: node for node in nodes_of(partition)}
+        sent = self.sent(MeasureNowSerializer, MeasureNowSerializer)
+        wanted, known = sent["nodes"], {node.name: node for node in nodes_of(partition)}
         strange = [each for each in wanted if each not in known]
         if strange:
             said = _("%(node)s: the partition has no such node.")
@@ -262,9 +256,7 @@ class MeasurementView(ApiView):
     @extend_schema(request=MeasurementResultSerializer, responses={200: GoOnSerializer})
     def post(self, request: Request) -> Response:
         """Tell what was measured, by the measurement's own token: each processor once. Or ask whether to go on."""
-        sent = MeasurementResultSerializer(data=request.data)
-        valid(sent, MeasurementResultSerializer)
-        data = sent.validated_data
+        data = self.sent(MeasurementResultSerializer, MeasurementResultSerializer)
         if sum(("seconds" in data, "failed" in data, data.get("asks", False))) != 1:
             raise ValidationError({"seconds": [_("Tell either seconds or why it failed, or ask.")]})
         try:
@@ -321,12 +313,11 @@ class DriversView(PowerOfPartition):
     def post(self, request: Request, name: str) -> Response:
         """Tell them, as often as you like: nodes with another one than before are measured anew, and answered."""
         partition = self.writable(request, name)
-        sent = DriversSerializer(data=request.data)
-        valid(sent, DriversSerializer)
-        told = [NewDriver(**row) for row in sent.validated_data["drivers"]]
+        sent = self.sent(DriversSerializer, DriversSerializer)
+        told = [NewDriver(**row) for row in sent["drivers"]]
         try:
             asked = tell_drivers(
-                partition, told, actor=self.person.username, reason=sent.validated_data["reason"],
+                partition, told, actor=self.person.username, reason=sent["reason"],
                 context=self.context,
             )  # fmt: skip
         except DjangoValidationError as error:
@@ -337,7 +328,7 @@ class DriversView(PowerOfPartition):
 # --- Processors that stand out: their incidents, and draining, putting back and leaving.
 
 
-class PowerIncidentSerializer(serializers.ModelSerializer):
+class PowerIncidentSerializer(RowSerializer):
     """A processor that is `share` above its `usual` figure. `drain`: where the drain of its node stands, null without
     one that is wished for or in force."""
 
@@ -350,7 +341,6 @@ class PowerIncidentSerializer(serializers.ModelSerializer):
             "id", "node", "resource", "device", "kind", "state", "words", "figure", "figure_at", "usual", "share",
             "siblings", "opened_at", "times", "left_by", "left_reason", "closed_at", "close_reason", "drain",
         ]  # fmt: skip
-        read_only_fields = fields
 
     def get_drain(self, row: PowerIncident) -> str | None:
         """Of its node, whatever that was drained for."""
@@ -389,14 +379,11 @@ class PowerIncidentAct(PowerOfPartition):
         partition = self.readable(name)
         found = self._found(partition, pk)
         require_write(request, Permission.NODE_DRAIN, partition)
-        sent = PowerIncidentReasonSerializer(data=request.data)
-        valid(sent, PowerIncidentReasonSerializer)
+        sent = self.sent(PowerIncidentReasonSerializer, PowerIncidentReasonSerializer)
         if not deciding.may_act_on(request.user, found):
             raise ConflictError(_("The node is also in partitions that others look after."))
         with changing():
-            type(self).act(
-                found, actor=self.person.username, reason=sent.validated_data["reason"], context=self.context
-            )
+            type(self).act(found, actor=self.person.username, reason=sent["reason"], context=self.context)
         return Response(PowerIncidentSerializer(self._found(partition, pk)).data)
 
     def _found(self, partition: Partition, pk: int) -> PowerIncident:

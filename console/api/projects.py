@@ -16,12 +16,15 @@ from rest_framework.response import Response
 
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
-from console.api.base import ApiDetail, ApiList, ApiView, ReasonSerializerField, VersionField, changing
+from console.api.base import ApiDetail, ApiList, ApiView, changing
 from console.api.charts import days_asked
 from console.api.errors import ConflictError
 from console.api.fields import (
     BoundedNamesField,
     DataclassSerializer,
+    ReasonSerializerField,
+    RowSerializer,
+    VersionField,
     WorkSerializer,
     refuse_long_list,
     work_data,
@@ -299,15 +302,13 @@ class ProjectList(Projects, ApiList):
     def post(self, request: Request) -> Response:
         """Create a project."""
         require_write(request, Permission.PROJECT_CREATE)
-        sent = NewProjectSerializer(data=request.data)
-        valid(sent, self.serializer_class)
+        sent = self.sent(NewProjectSerializer)
         with changing():
             project = create_project(
-                actor=self.person.username,
                 cluster=self.cluster,
-                data=ProjectData(**settings_from(sent.validated_data)),
-                reason=sent.validated_data["reason"],
-                request_id=self.request_id,
+                data=ProjectData(**settings_from(sent)),
+                reason=sent["reason"],
+                **self.by,
             )
         return Response(self.get_serializer(project).data, status=status.HTTP_201_CREATED)
 
@@ -347,12 +348,9 @@ class ProjectDetail(Projects, ApiDetail):
         """Delete a project."""
         project = self.get_object()
         require_write(self.request, Permission.PROJECT_DELETE, project)
-        sent = ProjectDeletionSerializer(data=request.query_params)
-        valid(sent, self.serializer_class)
+        sent = self.sent(ProjectDeletionSerializer, query=True)
         with changing():
-            delete_project(
-                actor=self.person.username, project=project, request_id=self.request_id, **sent.validated_data
-            )
+            delete_project(project=project, **self.by, **sent)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     def _change(self, form: type[serializers.Serializer]) -> Response:
@@ -362,15 +360,14 @@ class ProjectDetail(Projects, ApiDetail):
         """
         project = self.get_object()
         require_write(self.request, Permission.PROJECT_CHANGE, project)
-        sent = form(data=self.request.data)
-        valid(sent, self.serializer_class)
+        sent = self.sent(form)
         with changing():
             changed = change_as(
                 person=self.person,
                 project=project,
-                data=replace(project_data(project), **settings_from(sent.validated_data)),
-                reason=sent.validated_data["reason"],
-                version=sent.validated_data["version"],
+                data=replace(project_data(project), **settings_from(sent)),
+                reason=sent["reason"],
+                version=sent["version"],
                 request_id=self.request_id,
             )
         return Response(self.get_serializer(changed.project).data)
@@ -455,16 +452,10 @@ class RulesView(ApiView):
     def put(self, request: Request) -> Response:
         """Set all rules. They count from the next cycle on."""
         require_write(request, Permission.PROJECT_RULES)
-        sent = RulesChangeSerializer(data=request.data)
-        valid(sent, self.serializer_class)
-        values: dict[str, Any] = sent.validated_data
+        values = self.sent(RulesChangeSerializer)
         with changing():
             row = change_rules(
-                actor=self.person.username,
-                rules=rules_from(values),
-                reason=values["reason"],
-                version=values["version"],
-                request_id=self.request_id,
+                rules=rules_from(values), reason=values["reason"], version=values["version"], **self.by
             )
         return self._answer(row)
 
@@ -472,7 +463,7 @@ class RulesView(ApiView):
         return Response({**encode_rules(decode_rules(row.document)), "version": row.version})
 
 
-class RequestSerializer(serializers.ModelSerializer):
+class RequestSerializer(RowSerializer):
     """An urgency that a manager asked for, and what became of it."""
 
     project = serializers.CharField(source="project.code")
@@ -485,7 +476,6 @@ class RequestSerializer(serializers.ModelSerializer):
             "id", "project", "urgency", "urgency_by", "deadline", "state", "asked_by", "asked_at", "reason",
             "decided_by", "decided_at", "decision_reason",
         ]  # fmt: skip
-        read_only_fields = fields
 
 
 class RequestFilter(FilterSet):
@@ -586,7 +576,7 @@ class ProposedProjectSerializer(ProjectFieldsSerializer):
     """A project as the priority file has it."""
 
 
-class ProposalSerializer(serializers.ModelSerializer):
+class ProposalSerializer(RowSerializer):
     """A project that a manager proposes, and what became of it."""
 
     project = ProposedProjectSerializer(source="document", help_text="What is proposed.")
@@ -599,7 +589,6 @@ class ProposalSerializer(serializers.ModelSerializer):
             "id", "code", "project", "share", "became", "state", "asked_by", "asked_at", "reason", "decided_by",
             "decided_at", "decision_reason",
         ]  # fmt: skip
-        read_only_fields = fields
 
 
 class NewProposalSerializer(ProjectFieldsSerializer):
@@ -663,9 +652,7 @@ class ProposalList(ProjectProposals, ApiList):
     def post(self, request: Request) -> Response:
         """Propose a project, for an administrator to accept or reject."""
         require_write(request, Permission.PROJECT_PROPOSE)
-        sent = NewProposalSerializer(data=request.data)
-        valid(sent, self.serializer_class)
-        values = sent.validated_data
+        values = self.sent(NewProposalSerializer)
         with changing():
             made = propose(
                 person=self.person,
@@ -693,11 +680,10 @@ class ProposalDecision(ProjectProposals, ApiView):
         # Who may do nothing here is told so before what is wrong with the body.
         if found.asked_by != self.person.username:
             require_write(request, Permission.REQUEST_DECIDE)
-        sent = ProposalDecisionSerializer(data=request.data)
-        valid(sent, self.serializer_class)
+        sent = self.sent(ProposalDecisionSerializer)
         try:
             with changing():
-                self._decide(found, sent.validated_data)
+                self._decide(found, sent)
         except AlreadyDecidedError as error:
             raise ConflictError(str(error)) from error
         found.refresh_from_db()

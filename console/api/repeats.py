@@ -136,12 +136,12 @@ def is_one_of(tag: str, header: str, *, weakly: bool = True) -> bool:
 
 # --- A write that is sent again is done once: `Idempotency-Key`.
 #
-# The same account, key and request get the first answer again for a day; another request under the key is refused. The
-# answer is written down in the transaction of the change itself, so there is one if and only if the change was made: a
-# request that failed has changed nothing, has kept nothing, and may be repeated under its key. Of two at once, one waits
-# for the other.
+# The same account, key and request get the first answer again for a day; another request under the key is refused.
+# The answer is written down in the transaction of the change itself, so there is one if and only if the change was
+# made: a request that failed has changed nothing, has kept nothing, and may be repeated under its key. Of two at
+# once, one waits for the other.
 #
-# Where a view `checks_first`, the transaction begins with `changes.changing`. What was sent is read and checked before,
+# Where a view `checks_first`, the transaction begins with `base.changing`. What was sent is read and checked before,
 # so that a long body keeps nobody else from the database. Elsewhere it begins before the view.
 
 HEADER = "Idempotency-Key"

@@ -25,26 +25,20 @@ from console.api.fields import (
     DataclassSerializer,
     ObjectField,
     RankedLevelSerializer,
+    RowSerializer,
     WorkSerializer,
     level_data,
     moment_data,
     work_data,
 )
 from console.api.installation import FilePartitionSerializer, FileProjectSerializer
-from console.api.parsers import valid
 from console.api.partitions import OfPartition, PolicyDocumentField
 from console.cluster.models import Cluster
 from console.core.limits import POLICY, PROJECT
 from console.history.answering import decode_past
 from console.history.answers import ComparedJob, ComparedStop, Comparison, Move, Start
 from console.history.changes import HypotheticalChange, policy_change, project_change, proposal_change
-from console.history.hindsight.asking import (
-    SPANS,
-    USUAL,
-    ask_hindsight,
-    days_known,
-    newest_done,
-)
+from console.history.hindsight.asking import SPANS, USUAL, ask_hindsight, days_known, newest_done
 from console.history.hindsight.exporting import as_csv
 from console.history.hindsight.figures import SCHEMA
 from console.history.hindsight.wording import told_of
@@ -286,9 +280,7 @@ class WhatIf(Asking, ApiView):
     )
     def post(self, request: Request) -> Response:
         """What a change would do to the cluster as it was seen last, compared with no change. Nothing is saved."""
-        sent = WhatIfSerializer(data=request.data)
-        valid(sent, self.serializer_class)
-        values: dict[str, Any] = sent.validated_data
+        values = self.sent(WhatIfSerializer)
         change, days = self.change(values), values["days"]
         if days and takes_too_long(self.cluster, days):
             text = _("So many recorded looks take longer than a request. Ask for a study (studies/).")
@@ -457,7 +449,7 @@ def hindsight_data(doc: dict[str, Any], sentence: str) -> dict[str, Any]:
     return {**doc, "sentence": sentence}
 
 
-class StudySerializer(serializers.ModelSerializer):
+class StudySerializer(RowSerializer):
     """A study. `done` of `total` recorded looks are decided; `partitions` and `projects` are what would change.
 
     One of the kind `hindsight` simulates finished jobs of `partition` with the policy that it was asked about: `done`
@@ -470,22 +462,9 @@ class StudySerializer(serializers.ModelSerializer):
     class Meta:
         model = Study
         fields: ClassVar = [
-            "id",
-            "kind",
-            "partition",
-            "asked_by",
-            "asked_at",
-            "days",
-            "partitions",
-            "projects",
-            "state",
-            "done",
-            "total",
-            "begun_at",
-            "ended_at",
-            "fault",
-        ]
-        read_only_fields = fields
+            "id", "kind", "partition", "asked_by", "asked_at", "days", "partitions", "projects", "state",
+            "done", "total", "begun_at", "ended_at", "fault",
+        ]  # fmt: skip
 
     def get_partitions(self, study: Study) -> list[str]:
         """Whose policy would be another one."""
@@ -504,7 +483,6 @@ class WholeStudySerializer(StudySerializer):
 
     class Meta(StudySerializer.Meta):
         fields: ClassVar = [*StudySerializer.Meta.fields, "result", "hindsight"]
-        read_only_fields = fields
 
     @extend_schema_field(PastSerializer(allow_null=True))
     def get_result(self, study: Study) -> dict[str, Any] | None:
@@ -557,17 +535,10 @@ class StudyList(Studies, Asking, ApiList):
     @extend_schema(request=NewStudySerializer, responses={201: WholeStudySerializer})
     def post(self, request: Request) -> Response:
         """Ask what a change would have done over the last days. Whoever may make the change may ask."""
-        sent = NewStudySerializer(data=request.data)
-        valid(sent, self.serializer_class)
-        change = self.change(sent.validated_data)
+        sent = self.sent(NewStudySerializer)
+        change = self.change(sent)
         try:
-            study = ask(
-                actor=self.person.username,
-                cluster=self.cluster,
-                change=change,
-                days=sent.validated_data["days"],
-                request_id=self.request_id,
-            )
+            study = ask(cluster=self.cluster, change=change, days=sent["days"], **self.by)
         except NotNowError as error:
             raise ConflictError(str(error), code="not_now") from error
         return Response(WholeStudySerializer(study).data, status=status.HTTP_201_CREATED)
@@ -590,7 +561,7 @@ class StudyCancel(Studies, ApiView):
         study = self.get_object()
         require_read(request, Permission.STUDY_VIEW, study)
         require_write(request, Permission.STUDY_CANCEL, study)
-        cancel(actor=self.person.username, study=study, request_id=self.request_id)
+        cancel(study=study, **self.by)
         return Response(WholeStudySerializer(study).data)
 
 
@@ -628,15 +599,13 @@ class PartitionHindsight(OfPartition):
         """Ask; a worker simulates. Whoever may change the policy may ask; the same open question is not put twice."""
         partition = self.with_policy()
         require_write(request, Permission.POLICY_CHANGE, partition)
-        sent = AskHindsightSerializer(data=request.data)
-        valid(sent, WholeStudySerializer)
+        sent = self.sent(AskHindsightSerializer, WholeStudySerializer)
         try:
             study = ask_hindsight(
-                actor=self.person.username,
                 partition=partition,
-                policy=self._policy(partition, sent.validated_data.get("policy")),
-                days=sent.validated_data["days"],
-                request_id=self.request_id,
+                policy=self._policy(partition, sent.get("policy")),
+                days=sent["days"],
+                **self.by,
             )
         except NotNowError as error:
             raise ConflictError(str(error), code="not_now") from error

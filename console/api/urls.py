@@ -51,16 +51,8 @@ urlpatterns: list[URLPattern] = [
     path("measurements/", power.MeasurementView.as_view(), name="api-measurements"),
     path("partitions/<name:name>/power/", power.PowerView.as_view(), name="api-power"),
     path("partitions/<name:name>/power/rule/", power.RuleView.as_view(), name="api-power-rule"),
-    path(
-        "partitions/<name:name>/power/drivers/",
-        power.DriversView.as_view(),
-        name="api-power-drivers",
-    ),
-    path(
-        "partitions/<name:name>/power/losses/",
-        power.ProjectLossList.as_view(),
-        name="api-power-losses",
-    ),
+    path("partitions/<name:name>/power/drivers/", power.DriversView.as_view(), name="api-power-drivers"),
+    path("partitions/<name:name>/power/losses/", power.ProjectLossList.as_view(), name="api-power-losses"),
     path(
         "partitions/<name:name>/power/incidents/",
         power.PowerIncidentList.as_view(),
@@ -111,9 +103,7 @@ urlpatterns: list[URLPattern] = [
     path("partitions/<name:name>/", partitions.PartitionDetail.as_view(), name="api-partition"),
     path("partitions/<name:name>/pause/", plans.PartitionPause.as_view(), name="api-partition-pause"),
     path(
-        "partitions/<name:name>/timeline/",
-        charts.PartitionTimeline.as_view(),
-        name="api-partition-timeline",
+        "partitions/<name:name>/timeline/", charts.PartitionTimeline.as_view(), name="api-partition-timeline"
     ),
     path("partitions/<name:name>/lanes/", charts.PartitionLanes.as_view(), name="api-partition-lanes"),
     path("partitions/<name:name>/squares/", charts.PartitionSquares.as_view(), name="api-partition-squares"),
@@ -125,11 +115,7 @@ urlpatterns: list[URLPattern] = [
     ),
     path("partitions/<name:name>/policy/", partitions.PolicyView.as_view(), name="api-policy"),
     path("partitions/<name:name>/quotas/", partitions.QuotaUseList.as_view(), name="api-quotas"),
-    path(
-        "partitions/<name:name>/quotas/timeline/",
-        charts.QuotaTimesView.as_view(),
-        name="api-quota-times",
-    ),
+    path("partitions/<name:name>/quotas/timeline/", charts.QuotaTimesView.as_view(), name="api-quota-times"),
     path("partitions/<name:name>/revisions/", partitions.RevisionList.as_view(), name="api-revisions"),
     path(
         "partitions/<name:name>/revisions/<int:number>/",
