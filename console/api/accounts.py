@@ -1,5 +1,6 @@
 """One's own account: who I am here and what I may do; ending one's sessions."""
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from django.contrib.auth import authenticate, update_session_auth_hash
@@ -11,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers, status
+from rest_framework.decorators import action
 from rest_framework.exceptions import PermissionDenied, ValidationError
 from rest_framework.parsers import FormParser, MultiPartParser
 from rest_framework.permissions import AllowAny
@@ -21,7 +23,7 @@ from console.accounts.access import require_write
 from console.accounts.guesses import locked_for
 from console.accounts.models import ApiToken, Role, Scope, User
 from console.accounts.permissions import Permission
-from console.accounts.services import AccountData, account_data, change_account, end_sessions
+from console.accounts.services import account_data, change_account, end_sessions
 from console.accounts.tokens import (
     MOST_DAYS,
     USUAL_DAYS,
@@ -31,9 +33,9 @@ from console.accounts.tokens import (
     revoke_token,
 )
 from console.api.authentication import AddressThrottle, obtain_token
-from console.api.base import ApiDetail, ApiList, ApiView, changing
+from console.api.base import ApiDetail, ApiView, ApiViewSet, changing
 from console.api.errors import LockedOutError
-from console.api.fields import ReasonSerializerField, RowSerializer
+from console.api.fields import ReasonSerializer, ReasonSerializerField, RowSerializer
 from console.api.parsers import BoundedJSONParser
 from console.partitions.models import PartitionAdmin
 from console.people.selectors import accounts, as_people
@@ -240,48 +242,37 @@ class TokenView(ApiView):
     @extend_schema(request=None, responses={204: None})
     def delete(self, request: Request) -> Response:
         """Revoke the token that is sent, at once. With a browser's session: all of the account's tokens."""
-        facts = {"actor": self.person.username, "request_id": self.request_id}
         if isinstance(request.auth, ApiToken):
-            revoke_token(request.auth, **facts)
+            revoke_token(request.auth, **self.by)
         else:
-            revoke_all_tokens(self.person, **facts)
+            revoke_all_tokens(self.person, **self.by)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class OwnTokens:
-    """One's own, nobody else's: another's is not there."""
+class OwnTokens(ApiViewSet):
+    """One's own tokens."""
 
+    one = "One of one's own tokens."
     queryset = ApiToken.objects.all()
     serializer_class = TokenSerializer
-    filterset_class = None
 
-    def get_queryset(self: Any) -> QuerySet[ApiToken]:
-        """While the OpenAPI document is made there is nobody."""
+    def get_queryset(self) -> QuerySet[ApiToken]:
+        """Another's is not there. While the OpenAPI document is made there is nobody."""
         if getattr(self, "swagger_fake_view", False):
             return ApiToken.objects.none()
         return ApiToken.objects.filter(user=self.person)
 
-
-class TokenList(OwnTokens, ApiList):
-    """One's own tokens."""
-
     @extend_schema(request=WantedSerializer, responses={201: NewTokenSerializer})
-    def post(self, request: Request) -> Response:
+    def create(self, request: Request) -> Response:
         """Make a token. Needs a browser's session: a token makes no tokens."""
         if request.auth is not None:
             raise PermissionDenied(NO_OFFSPRING)
-        sent = self.sent(WantedSerializer)
-        data = TokenData(**sent)
-        actor = self.person.username
-        made = _made(lambda: make_token(self.person, data, actor=actor, request_id=self.request_id))
+        data = TokenData(**self.sent(WantedSerializer))
+        made = _made(lambda: make_token(self.person, data, **self.by))
         return Response(_shown_once(made), status=status.HTTP_201_CREATED)
 
-
-class TokenDetail(OwnTokens, ApiDetail):
-    """One of one's own tokens."""
-
     @extend_schema(request=None, responses={204: None})
-    def delete(self, request: Request, pk: int) -> Response:
+    def destroy(self, request: Request, pk: int) -> Response:
         """Revoke it; nothing that carries it is let in any more."""
         revoke_token(self.get_object(), **self.by)
         return Response(status=status.HTTP_204_NO_CONTENT)
@@ -328,19 +319,17 @@ class AccountChangeSerializer(serializers.Serializer):
     reason = ReasonSerializerField()
 
 
-class OnlyReasonSerializer(serializers.Serializer):
-    """The query parameters of what ends something: it has no body."""
-
-    reason = ReasonSerializerField()
-
-
-class PersonList(ApiList):
+class People(ApiViewSet):
     """Everybody with an account."""
 
+    one = "One account."
     permission = Permission.PEOPLE_VIEW
     queryset = User.objects.order_by("username")
     serializer_class = PersonSerializer
-    parameters: ClassVar = frozenset({"q", "role", "state"})
+    lookup_field = "username"
+    lookup_value_converter = "name"
+    of_list = frozenset({"q", "role", "state"})
+    ending = frozenset({"reason"})
 
     @extend_schema(
         operation_id="people_list",
@@ -350,98 +339,55 @@ class PersonList(ApiList):
             OpenApiParameter("state", str, enum=["on", "off"], description="off: switched off."),
         ]
     )  # fmt: skip
-    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """One page, by name."""
-        return self.list(request, *args, **kwargs)
-
-    def get_queryset(self) -> QuerySet[User]:
-        """Those that were asked for."""
-        asked = self.request.query_params
-        return accounts(asked.get("q", ""), asked.get("role", ""), asked.get("state", ""))
-
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """The rows of one page, with what names them elsewhere."""
-        page = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(
-            PersonSerializer(as_people(self.cluster, page or ()), many=True).data
-        )
+        """One page, by name."""
+        asked = request.query_params
+        found = accounts(asked.get("q", ""), asked.get("role", ""), asked.get("state", ""))
+        page = as_people(self.cluster, self.paginate_queryset(found) or ())
+        return self.get_paginated_response(self.get_serializer(page, many=True).data)
 
-
-class OneAccount:
-    """The account that the address names, for who may change it where it is to be changed."""
-
-    permission = Permission.PEOPLE_VIEW
-    queryset = User.objects.all()
-    serializer_class = PersonSerializer
-
-    def account(self: Any, username: str) -> User:
-        """404 when there is none; 403 for who may not change it."""
-        user = get_object_or_404(User, username=username)
-        require_write(self.request, Permission.PEOPLE_CHANGE)
-        return user
-
-    def answer(self: Any, user: User) -> Response:
-        """The account as it is now."""
-        (found,) = as_people(self.cluster, [user])
-        return Response(PersonSerializer(found).data)
-
-
-class PersonDetail(OneAccount, ApiDetail):
-    """One account."""
-
-    def get(self, request: Request, username: str, **_: Any) -> Response:
+    def retrieve(self, request: Request, username: str, **_: Any) -> Response:
         """What it may do and where, and its tokens."""
-        return self.answer(get_object_or_404(User, username=username))
+        return self._answer(self.get_object())
 
     @extend_schema(request=AccountChangeSerializer, responses=PersonSerializer)
-    def patch(self, request: Request, username: str) -> Response:
+    def partial_update(self, request: Request, username: str) -> Response:
         """Change it. Switching it off ends its sessions. With a token nobody's role rises."""
-        user = self.account(username)
+        user = self._account()
         values = self.sent(AccountChangeSerializer, AccountChangeSerializer)
         reason = values.pop("reason")
         before = account_data(user)
         if request.auth is not None and values.get("role", before.role) not in (before.role, Role.VIEWER):
             raise PermissionDenied(NO_PROMOTION)
         with changing():
-            user = change_account(
-                user=user, data=AccountData(**{**_fields(before), **values}), reason=reason, **self.by
-            )
-        return self.answer(user)
+            user = change_account(user=user, data=replace(before, **values), reason=reason, **self.by)
+        return self._answer(user)
 
-
-def _fields(data: AccountData) -> dict[str, Any]:
-    return {name: getattr(data, name) for name in AccountData.__slots__}
-
-
-class AccountEnd(OneAccount, ApiView):
-    """What ends something of an account, with the reason in the address."""
-
-    def known_parameters(self, request: Request) -> frozenset[str]:
-        """A reason; there is no body."""
-        return frozenset({"reason"}) if request.method == "DELETE" else frozenset()
-
-    def told(self) -> dict[str, str]:
-        """Who does it, why, and in which request."""
-        sent = self.sent(OnlyReasonSerializer, OnlyReasonSerializer, query=True)
-        return {"actor": self.person.username, "reason": sent["reason"], "request_id": self.request_id}
-
-
-class PersonSessions(AccountEnd):
-    """Somebody's sessions in browsers."""
-
-    @extend_schema(request=None, parameters=[OnlyReasonSerializer], responses={204: None})
-    def delete(self, request: Request, username: str) -> Response:
+    @extend_schema(request=None, parameters=[ReasonSerializer], responses={204: None})
+    @action(detail=True, methods=["delete"])
+    def sessions(self, request: Request, username: str) -> Response:
         """Sign the account out of every browser. Its API tokens stay."""
-        end_sessions(user=self.account(username), **self.told())
+        end_sessions(user=self._account(), **self._with_reason())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
-
-class PersonToken(AccountEnd):
-    """One of somebody's API tokens."""
-
-    @extend_schema(request=None, parameters=[OnlyReasonSerializer], responses={204: None})
-    def delete(self, request: Request, username: str, pk: int) -> Response:
+    @extend_schema(request=None, parameters=[ReasonSerializer], responses={204: None})
+    @action(detail=True, methods=["delete"], url_path="tokens/<int:pk>")
+    def token(self, request: Request, username: str, pk: int) -> Response:
         """Take it back."""
-        token = get_object_or_404(ApiToken, user=self.account(username), pk=pk)
-        revoke_token(token, **self.told())
+        token = get_object_or_404(ApiToken, user=self._account(), pk=pk)
+        revoke_token(token, **self._with_reason())
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+    def _account(self) -> User:
+        """The account that the address names: 404 when there is none; 403 for who may not change it."""
+        user = self.get_object()
+        require_write(self.request, Permission.PEOPLE_CHANGE)
+        return user
+
+    def _with_reason(self) -> dict[str, str]:
+        return {**self.sent(ReasonSerializer, ReasonSerializer, query=True), **self.by}
+
+    def _answer(self, user: User) -> Response:
+        """The account as it is now."""
+        (found,) = as_people(self.cluster, [user])
+        return Response(PersonSerializer(found).data)

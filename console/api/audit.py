@@ -19,7 +19,7 @@ from rest_framework.response import Response
 
 from console.accounts.access import require_read
 from console.accounts.permissions import Permission
-from console.api.base import ApiDetail, ApiList, ApiView
+from console.api.base import ApiList, ApiView, ApiViewSet
 from console.api.fields import AnyJsonField, DataclassSerializer, MomentFilter, RowSerializer
 from console.audit.checks import ChainState, chain_state, check_all
 from console.audit.exporting import FORMATS, export
@@ -81,29 +81,19 @@ class AuditFilter(FilterSet):
         return done_by(rows, value)
 
 
-class AuditList(ApiList):
+class AuditEntries(ApiViewSet):
     """The rows that this account may read, the latest first."""
 
+    one = "One row by its number."
     permission = Permission.AUDIT_VIEW
     queryset = AuditEntry.objects.all()
     serializer_class = AuditSerializer
     filterset_class = AuditFilter
+    lookup_field = "sequence"
 
     def get_queryset(self) -> QuerySet[AuditEntry]:
         """Whole log for who reads everything; rows about one's own partitions and projects otherwise."""
         return visible_entries(self.person).order_by("-sequence")
-
-
-class AuditDetail(ApiDetail):
-    """One row by its number."""
-
-    queryset = AuditEntry.objects.all()
-    serializer_class = AuditSerializer
-    lookup_field = "sequence"
-
-    def get_queryset(self) -> QuerySet[AuditEntry]:
-        """Rows that are not this account's to read are not there for it."""
-        return visible_entries(self.person)
 
 
 # --- The state of the audit log's chain, and the searches that people keep.

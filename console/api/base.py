@@ -208,12 +208,14 @@ class ApiDetail(mixins.RetrieveModelMixin, ApiView):
 class ApiViewSet(ViewSetMixin, mixins.ListModelMixin, mixins.RetrieveModelMixin, ApiView):
     """A list, its objects, and what is done with one, at the addresses that the router gives them.
 
-    `parameters` are those of one object. In the OpenAPI document the docstring says what the list is, `one` what one
-    of its objects is; `whole` is the serializer of one where it shows more than the list does.
+    `of_list` are query parameters of the list besides its filters, `parameters` those of one object. In the OpenAPI
+    document the docstring says what the list is, `one` what one of its objects is; `whole` is the serializer of one
+    where it shows more than the list does.
     """
 
     lookup_value_converter = "int"
     filterset_class: ClassVar[type[FilterSet] | None] = None
+    of_list: ClassVar[frozenset[str]] = frozenset()
     one: ClassVar[str] = ""
     whole: ClassVar[type[serializers.Serializer] | None] = None
 
@@ -227,7 +229,8 @@ class ApiViewSet(ViewSetMixin, mixins.ListModelMixin, mixins.RetrieveModelMixin,
 
     def known_parameters(self, request: Request) -> frozenset[str]:
         """Filters and pages of the list."""
-        return list_parameters(self) if self.action == "list" else super().known_parameters(request)
+        known = super().known_parameters(request)
+        return list_parameters(self) | self.of_list if self.action == "list" else known
 
 
 @extend_schema(exclude=True)

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.permissions import Permission
-from console.api.base import ApiDetail, ApiList, ApiView
+from console.api.base import ApiDetail, ApiView, ApiViewSet
 from console.api.fields import AmountsSerializerField, ObjectField, RowSerializer
 from console.cluster.models import Cluster, Node
 from console.needs.rows import NeedKind
@@ -107,36 +107,24 @@ class NodeFilter(FilterSet):
         return nodes.filter(pk__in=keys)
 
 
-class NodeListView:
-    """What list and detail share."""
+class Nodes(ApiViewSet):
+    """Nodes by name."""
 
+    one = "One node."
     permission = Permission.PARTITION_VIEW
     queryset = Node.objects.all()
     serializer_class = NodeSerializer
-    lookup_field = "name"
-    version_tag: Any
-
-    def weak_tag(self) -> str | None:
-        """The mirror's version."""
-        return str(self.version_tag())
-
-
-class NodeList(NodeListView, ApiList):
-    """Nodes by name."""
-
     filterset_class = NodeFilter
+    lookup_field = "name"
+    lookup_value_converter = "name"
 
     def get_queryset(self) -> QuerySet[Node]:
         """The nodes of this cluster."""
         return Node.objects.filter(cluster=self.cluster).order_by("name")
 
-
-class NodeDetail(NodeListView, ApiDetail):
-    """One node."""
-
-    def get_queryset(self) -> QuerySet[Node]:
-        """The nodes of this cluster."""
-        return Node.objects.filter(cluster=self.cluster)
+    def weak_tag(self) -> str:
+        """The mirror's version."""
+        return self.version_tag()
 
 
 # --- What the asker has to act on, as the overview lists it.

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 import django_filters
 from django.core.exceptions import ValidationError as DjangoValidationError
 from django_filters.fields import IsoDateTimeField
-from drf_spectacular.utils import extend_schema_field
+from drf_spectacular.utils import OpenApiParameter, extend_schema_field
 from rest_framework import serializers
 
 from console.core.limits import beyond, refuse_beyond
@@ -137,6 +137,13 @@ class VersionField(serializers.IntegerField):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"min_value": 1, "max_value": 2**31 - 1, **kwargs})
+
+
+VERSION_AND_REASON = [
+    OpenApiParameter("version", int, required=True, description="The version that you have read."),
+    OpenApiParameter("reason", str, required=True, description="Why; it stands in the audit log."),
+]
+"""Of a deletion, which has no body."""
 
 
 class RowSerializer(serializers.ModelSerializer):

@@ -15,8 +15,14 @@ from rest_framework.response import Response
 
 from console.accounts.models import Role
 from console.accounts.permissions import Permission
-from console.api.base import ApiDetail, ApiList, ApiView, changing
-from console.api.fields import DataclassSerializer, ObjectField, ReasonSerializerField, RowSerializer
+from console.api.base import ApiView, ApiViewSet, changing
+from console.api.fields import (
+    DataclassSerializer,
+    ObjectField,
+    ReasonSerializer,
+    ReasonSerializerField,
+    RowSerializer,
+)
 from console.api.partitions import PolicyDocumentSerializer
 from console.core.diff import KeyDifference
 from console.core.saying import in_a_row
@@ -140,29 +146,21 @@ class GuestSerializer(serializers.Serializer):
     reason = ReasonSerializerField()
 
 
-class WithdrawalSerializer(serializers.Serializer):
-    """The query parameters of a withdrawal: it has no body."""
+class Invitations(ApiViewSet):
+    """Invitations."""
 
-    reason = ReasonSerializerField()
-
-
-class OpenInvitations:
-    """Those that can still be used; for administrators."""
-
+    one = "One invitation."
     permission = Permission.INSTALLATION_SET_UP
     queryset = Invitation.objects.all()
     serializer_class = InvitationSerializer
+    ending = frozenset({"reason"})
 
     def get_queryset(self) -> QuerySet[Invitation]:
-        """The newest first."""
+        """Those that can still be used, the newest first."""
         return selectors.open_invitations()
 
-
-class InvitationList(OpenInvitations, ApiList):
-    """Invitations."""
-
     @extend_schema(request=GuestSerializer, responses={201: NewInvitationSerializer})
-    def post(self, request: Request) -> Response:
+    def create(self, request: Request) -> Response:
         """Invite somebody. The link stands in this answer only. Roles above viewer take a browser's session."""
         values = self.sent(GuestSerializer)
         reason = values.pop("reason")
@@ -180,20 +178,12 @@ class InvitationList(OpenInvitations, ApiList):
         told = {**InvitationSerializer(row).data, "link": link, "mailed": mail(row, link)}
         return Response(told, status=status.HTTP_201_CREATED)
 
-
-class InvitationDetail(OpenInvitations, ApiDetail):
-    """One invitation."""
-
-    def known_parameters(self, request: Request) -> frozenset[str]:
-        """A withdrawal carries its reason in the address."""
-        return frozenset({"reason"}) if request.method == "DELETE" else frozenset()
-
-    @extend_schema(request=None, parameters=[WithdrawalSerializer], responses={204: None})
-    def delete(self, request: Request, pk: int) -> Response:
+    @extend_schema(request=None, parameters=[ReasonSerializer], responses={204: None})
+    def destroy(self, request: Request, pk: int) -> Response:
         """Take it back; its link counts no more."""
-        sent = self.sent(WithdrawalSerializer, query=True)
+        sent = self.sent(ReasonSerializer, query=True)
         try:
-            withdraw(invitation=pk, reason=sent["reason"], **self.by)
+            withdraw(invitation=pk, **sent, **self.by)
         except SpentError:
             raise Http404(_("This invitation was used or has ended already.")) from None
         return Response(status=status.HTTP_204_NO_CONTENT)

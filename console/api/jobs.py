@@ -18,7 +18,7 @@ from rest_framework.response import Response
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.authentication import AddressThrottle
-from console.api.base import ApiDetail, ApiList, ApiView
+from console.api.base import ApiView, ApiViewSet
 from console.api.fields import AmountsByNodeField, DataclassSerializer, EpochField, ObjectField, RowSerializer
 from console.api.partitions import QuotaUseSerializer, quota_row
 from console.cluster.elastic import WorkerCounter
@@ -193,23 +193,21 @@ class JobFilterSet(FilterSet):
         return jobs.filter(wanted)
 
 
-class Jobs:
-    """What list and detail share."""
+class Jobs(ApiViewSet):
+    """Jobs, the latest submitted first."""
 
+    one = "One job."
     permission = Permission.JOB_VIEW
     queryset = Job.objects.all()
     serializer_class = JobSerializer
-    version_tag: Any
-
-    def weak_tag(self) -> str | None:
-        """The mirror's version: a poll that finds nothing new asks for no job."""
-        return str(self.version_tag())
-
-
-class JobListView(Jobs, ApiList):
-    """Jobs, the latest submitted first."""
-
     filterset_class = JobFilterSet
+    parameters = frozenset({"partition"})
+    lookup_field = "job_id"
+    lookup_value_converter = "name"
+
+    def weak_tag(self) -> str:
+        """The mirror's version: a poll that finds nothing new asks for no job."""
+        return self.version_tag()
 
     def get_queryset(self) -> QuerySet[Job]:
         """The jobs of this cluster."""
@@ -220,13 +218,6 @@ class JobListView(Jobs, ApiList):
         jobs = super().filter_queryset(queryset)
         return jobs.order_by(*jobs.query.order_by, "job_id", "partition")
 
-
-class JobDetail(Jobs, ApiDetail):
-    """One job."""
-
-    parameters = frozenset({"partition"})
-    lookup_field = "job_id"
-
     @extend_schema(
         parameters=[
             OpenApiParameter(
@@ -235,9 +226,9 @@ class JobDetail(Jobs, ApiDetail):
             )
         ]
     )
-    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+    def retrieve(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """One job by its id, with its levels, the verdict and the reason."""
-        return super().get(request, *args, **kwargs)
+        return super().retrieve(request, *args, **kwargs)
 
     def get_object(self) -> Job:
         """Its row in the wanted partition."""

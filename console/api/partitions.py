@@ -12,24 +12,26 @@ from django_filters.rest_framework import FilterSet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
-from console.api.base import ApiDetail, ApiList, ApiView, changing, reading
+from console.api.base import ApiList, ApiView, ApiViewSet, changing, reading
 from console.api.fields import (
     OPEN_OBJECT,
+    VERSION_AND_REASON,
     AmountsSerializerField,
     DataclassSerializer,
     EpochField,
     ObjectField,
+    ReasonSerializer,
     ReasonSerializerField,
     RowSerializer,
     VersionField,
 )
-from console.api.parsers import valid
 from console.cluster.models import ClusterPartition, Job, JobPhase
 from console.core.diff import KeyDifference
 from console.core.limits import POLICY
@@ -226,6 +228,14 @@ class OfPartition(ApiView):
             raise Http404
         return partition
 
+    def changed(
+        self, form: type[serializers.Serializer], read: type[Any] | None = None, *, query: bool = False
+    ) -> tuple[Partition, dict[str, Any]]:
+        """The partition, and what was sent: 403 before a word about what is wrong in it."""
+        partition = self.partition
+        require_write(self.request, Permission.POLICY_CHANGE, partition)
+        return partition, self.sent(form, read, query=query)
+
 
 class PolicyView(OfPartition):
     """The policy in force."""
@@ -256,9 +266,7 @@ class PolicyView(OfPartition):
 
     def _activate(self, form: type[BasedOnSerializer], under: dict[str, Any] | None) -> Response:
         """Lay what was sent over `under` (None: over the policy in force) and put the result in force."""
-        partition = self.partition
-        require_write(self.request, Permission.POLICY_CHANGE, partition)
-        sent = self.sent(form)
+        partition, sent = self.changed(form)
         if under is None:
             under = partition.revision.document if partition.revision else {}
         with reading("policy"):
@@ -279,25 +287,29 @@ class PolicyView(OfPartition):
         return Response(self.get_serializer(revision).data)
 
 
-class RevisionList(OfPartition, ApiList):
+class Revisions(OfPartition, ApiViewSet):
     """The revisions of a partition's policy, the latest first."""
 
+    one = "One revision with its policy."
     serializer_class = RevisionSerializer
-
-    def get_queryset(self) -> QuerySet[PolicyRevision]:
-        """Without the documents: they may be long."""
-        return self.partition.revisions.order_by("-number").defer("document")
-
-
-class RevisionDetail(OfPartition, ApiDetail):
-    """One revision with its policy."""
-
-    serializer_class = PolicySerializer
+    whole = PolicySerializer
     lookup_field = "number"
+    further_errors: ClassVar = {"rollback": {409}}
 
     def get_queryset(self) -> QuerySet[PolicyRevision]:
-        """The revisions of this partition."""
-        return self.partition.revisions.all()
+        """Without the documents in the list: they may be long."""
+        rows = self.partition.revisions.all()
+        return rows.order_by("-number").defer("document") if self.action == "list" else rows
+
+    @extend_schema(request=BasedOnSerializer, responses={200: PolicySerializer})
+    @action(detail=True, methods=["post"])
+    def rollback(self, request: Request, name: str, number: int) -> Response:
+        """Put an earlier revision in force again, as the next revision."""
+        self.get_object()
+        partition, sent = self.changed(BasedOnSerializer, PolicySerializer)
+        with changing():
+            revision = service.roll_back(partition=partition, number=number, **sent, **self.by)
+        return Response(self.get_serializer(revision).data)
 
 
 # --- Drafts of a partition's policy, putting one in force, going back to an earlier revision, comparing any two.
@@ -338,11 +350,10 @@ class DraftChangeSerializer(NewDraftSerializer):
     version = VersionField()
 
 
-class DraftRemovalSerializer(serializers.Serializer):
+class DraftRemovalSerializer(ReasonSerializer):
     """`version` is the one that you have read."""
 
     version = VersionField()
-    reason = ReasonSerializerField()
 
 
 class DraftActivationSerializer(BasedOnSerializer):
@@ -363,121 +374,60 @@ class ComparisonSerializer(serializers.Serializer):
     differences = KeyDifferenceSerializer(many=True)
 
 
-class Changing(OfPartition):
-    """What only those who may change the policy may do."""
-
-    def sent(
-        self, form: type[serializers.Serializer], *, query: bool = False
-    ) -> tuple[Partition, dict[str, Any]]:
-        """The partition, and what was sent: 403 before a word about what is wrong in it. A deletion has no body."""
-        partition = self.partition
-        require_write(self.request, Permission.POLICY_CHANGE, partition)
-        body = form(data=self.request.query_params if query else self.request.data)
-        valid(body, self.serializer_class)
-        return partition, body.validated_data
-
-    def by(self, sent: dict[str, Any]) -> dict[str, Any]:
-        """Who changes it, why, in which request."""
-        return {"actor": self.person.username, "reason": sent["reason"], "request_id": self.request_id}
-
-
-class DraftList(Changing, ApiList):
+class Drafts(OfPartition, ApiViewSet):
     """The drafts of a partition's policy."""
 
+    one = "One draft with its policy."
     queryset = PolicyDraft.objects.all()
     serializer_class = DraftSerializer
+    whole = WholeDraftSerializer
+    ending = frozenset({"version", "reason"})
+    further_errors: ClassVar = {"update": {409}, "destroy": {409}, "activate": {409}}
 
     def get_queryset(self) -> QuerySet[PolicyDraft]:
-        """Without the documents: they may be long."""
-        return self.partition.drafts.order_by("name").defer("document")
+        """Without the documents in the list: they may be long."""
+        rows = self.partition.drafts.all()
+        return rows.order_by("name").defer("document") if self.action == "list" else rows
 
     @extend_schema(request=NewDraftSerializer, responses={201: WholeDraftSerializer})
-    def post(self, request: Request, name: str) -> Response:
+    def create(self, request: Request, name: str) -> Response:
         """Keep a policy as a draft; nothing is in force."""
-        partition, sent = self.sent(NewDraftSerializer)
+        partition, sent = self.changed(NewDraftSerializer)
         with _saving():
-            draft = service.create_draft(partition=partition, content=_content(name, sent), **self.by(sent))
-        return Response(WholeDraftSerializer(draft).data, status=201)
-
-
-class DraftDetail(Changing, ApiDetail):
-    """One draft with its policy."""
-
-    queryset = PolicyDraft.objects.all()
-    serializer_class = WholeDraftSerializer
-    further_errors: ClassVar = {"PUT": {409}, "DELETE": {409}}
-
-    def get_queryset(self) -> QuerySet[PolicyDraft]:
-        """The drafts of this partition."""
-        return self.partition.drafts.all()
+            content = _content(name, sent)
+            draft = service.create_draft(
+                partition=partition, content=content, reason=sent["reason"], **self.by
+            )
+        return Response(self.get_serializer(draft).data, status=201)
 
     @extend_schema(request=DraftChangeSerializer)
-    def put(self, request: Request, name: str, pk: int) -> Response:
+    def update(self, request: Request, name: str, pk: int) -> Response:
         """Save the whole of a draft again."""
         draft = self.get_object()
-        _, sent = self.sent(DraftChangeSerializer)
+        _, sent = self.changed(DraftChangeSerializer)
+        told = {"version": sent["version"], "reason": sent["reason"], **self.by}
         with _saving():
-            draft = service.change_draft(
-                draft=draft, content=_content(name, sent), version=sent["version"], **self.by(sent)
-            )
+            draft = service.change_draft(draft=draft, content=_content(name, sent), **told)
         return Response(self.get_serializer(draft).data)
 
-    def known_parameters(self, request: Request) -> frozenset[str]:
-        """A deletion says there what others say in their body."""
-        return frozenset({"version", "reason"}) if request.method == "DELETE" else frozenset()
-
-    @extend_schema(
-        parameters=[
-            OpenApiParameter("version", int, required=True, description="The version that you have read."),
-            OpenApiParameter("reason", str, required=True, description="Why; it stands in the audit log."),
-        ],
-        responses={204: None},
-    )
-    def delete(self, request: Request, name: str, pk: int) -> Response:
+    @extend_schema(parameters=VERSION_AND_REASON, responses={204: None})
+    def destroy(self, request: Request, name: str, pk: int) -> Response:
         """Throw a draft away."""
         draft = self.get_object()
-        _, sent = self.sent(DraftRemovalSerializer, query=True)
+        _, sent = self.changed(DraftRemovalSerializer, query=True)
         with changing():
-            service.delete_draft(draft=draft, version=sent["version"], **self.by(sent))
+            service.delete_draft(draft=draft, **sent, **self.by)
         return Response(status=204)
 
-
-class DraftActivation(Changing):
-    """Putting a draft in force."""
-
-    queryset = PolicyDraft.objects.all()
-    serializer_class = PolicySerializer
-    further_errors: ClassVar = {"POST": {409}}
-
     @extend_schema(request=DraftActivationSerializer, responses={200: PolicySerializer})
-    def post(self, request: Request, name: str, pk: int) -> Response:
+    @action(detail=True, methods=["post"])
+    def activate(self, request: Request, name: str, pk: int) -> Response:
         """Put a draft in force as the next revision; the draft is gone then."""
-        draft = get_object_or_404(self.partition.drafts, pk=pk)
-        _, sent = self.sent(DraftActivationSerializer)
+        draft = self.get_object()
+        _, sent = self.changed(DraftActivationSerializer, PolicySerializer)
         with changing():
-            revision = service.activate_draft(
-                draft=draft, version=sent["version"], based_on=sent["based_on"], **self.by(sent)
-            )
-        return Response(self.get_serializer(revision).data)
-
-
-class RevisionRollback(Changing):
-    """Going back to an earlier revision."""
-
-    queryset = PolicyRevision.objects.all()
-    serializer_class = PolicySerializer
-    further_errors: ClassVar = {"POST": {409}}
-
-    @extend_schema(request=BasedOnSerializer, responses={200: PolicySerializer})
-    def post(self, request: Request, name: str, number: int) -> Response:
-        """Put an earlier revision in force again, as the next revision."""
-        get_object_or_404(self.partition.revisions, number=number)
-        partition, sent = self.sent(BasedOnSerializer)
-        with changing():
-            revision = service.roll_back(
-                partition=partition, number=number, based_on=sent["based_on"], **self.by(sent)
-            )
-        return Response(self.get_serializer(revision).data)
+            revision = service.activate_draft(draft=draft, **sent, **self.by)
+        return Response(PolicySerializer(revision, context=self.get_serializer_context()).data)
 
 
 _SIDE = "`force`, a revision's number, or `draft-` and a draft's id; left out: `force`."
@@ -500,11 +450,7 @@ class PolicyComparison(OfPartition):
         """What differs between two of the revisions and drafts."""
         partition = self.partition
         found = in_words(self._side(partition, "from"), self._side(partition, "to"))
-        rows = [
-            {"path": each.path, "change": each.change.value, "before": each.before, "after": each.after}
-            for each in found
-        ]
-        return Response({"differences": rows})
+        return Response(ComparisonSerializer({"differences": found}).data)
 
     def _side(self, partition: Partition, parameter: str) -> ComparedVersion:
         found = side(partition, self.request.query_params.get(parameter) or IN_FORCE)
@@ -695,17 +641,20 @@ class PartitionFilter(FilterSet):
     enforcement = django_filters.ChoiceFilter(
         field_name="revision__enforcement", choices=[(each.value, each.value) for each in Enforcement]
     )
-    ordering = django_filters.OrderingFilter(fields=(("name", "name"),))
+    ordering = django_filters.OrderingFilter(fields=["name"])
 
 
-class Partitions:
-    """What list and detail share."""
+class Partitions(ApiViewSet):
+    """Partitions by name."""
 
+    one = "One partition."
     permission = Permission.PARTITION_VIEW
     queryset = Partition.objects.all()
+    serializer_class = PartitionSerializer
+    whole = PartitionDetailSerializer
+    filterset_class = PartitionFilter
     lookup_field = "name"
-    person: Any
-    cluster: Any
+    lookup_value_converter = "name"
 
     def get_queryset(self) -> QuerySet[Partition]:
         """The partitions that this account may see."""
@@ -723,16 +672,3 @@ class Partitions:
             "counts": {(partition, phase): number for partition, phase, number in counted},
             "states": dict(observed.values_list("name", "state")),
         }
-
-
-class PartitionList(Partitions, ApiList):
-    """Partitions by name."""
-
-    serializer_class = PartitionSerializer
-    filterset_class = PartitionFilter
-
-
-class PartitionDetail(Partitions, ApiDetail):
-    """One partition."""
-
-    serializer_class = PartitionDetailSerializer

@@ -10,12 +10,13 @@ from django_filters.rest_framework import FilterSet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
-from console.api.base import ApiDetail, ApiList, ApiView, changing
+from console.api.base import ApiView, ApiViewSet, changing
 from console.api.errors import ConflictError
 from console.api.fields import (
     AmountsByNodeField,
@@ -23,6 +24,7 @@ from console.api.fields import (
     DataclassSerializer,
     EpochField,
     MomentFilter,
+    ReasonSerializer,
     ReasonSerializerField,
     RowSerializer,
     SaidField,
@@ -224,56 +226,12 @@ class PlanFilter(FilterSet):
     cycle = django_filters.NumberFilter(field_name="cycle__number")
     since = MomentFilter(field_name="created_at", lookup_expr="gte")
     until = MomentFilter(field_name="created_at", lookup_expr="lt")
-    ordering = django_filters.OrderingFilter(
-        fields=(("id", "id"), ("ended_at", "ended_at"), ("partition", "partition"), ("job_id", "job_id"))
-    )
+    ordering = django_filters.OrderingFilter(fields=["id", "ended_at", "partition", "job_id"])
 
     def stops(self, plans: QuerySet[Plan], name: str, value: str) -> QuerySet[Plan]:
         """Plans with a stopping action on the job; what was only proposed has stopped nobody."""
         actions = PlannedAction.objects.filter(job_id=value, kind__in=STOPPING)
         return plans.filter(pk__in=actions.values("plan_id"))
-
-
-class Plans:
-    """What list and detail share."""
-
-    permission = Permission.PLAN_VIEW
-    queryset = Plan.objects.all()
-    serializer_class = PlanSerializer
-    cluster: Any
-
-    def get_queryset(self) -> QuerySet[Plan]:
-        """The plans of this cluster with what is shown of them; the snapshots stay where they are."""
-        plans = Plan.objects.filter(cluster=self.cluster).select_related("cycle")
-        return plans.prefetch_related("actions", "checkpoints", "fates", "versions").order_by("-id")
-
-
-class PlanList(Plans, ApiList):
-    """Plans, the latest first."""
-
-    filterset_class = PlanFilter
-
-
-class PlanDetail(Plans, ApiDetail):
-    """One plan."""
-
-
-class PlanSnapshot(ApiView):
-    """What a plan was decided on."""
-
-    permission = Permission.PLAN_VIEW
-    queryset = Plan.objects.all()
-
-    @extend_schema(responses=OpenApiTypes.OBJECT, operation_id="plans_snapshot_retrieve")
-    def get(self, request: Request, pk: int) -> Response:
-        """The decision's input as contract A has it: `python -m scheduler plan` decides it again.
-
-        Who may not see the policy gets it without the policy's values; `hidden` names what was left out.
-        """
-        plan = Plan.objects.filter(cluster=self.cluster, pk=pk).select_related("stored_snapshot").first()
-        if plan is None or plan.stored_snapshot is None:
-            raise Http404
-        return Response(shown_input(self.person, plan))
 
 
 # --- A person's decision on a plan: what is asked, and the answer.
@@ -321,25 +279,42 @@ class DecisionSerializer(serializers.Serializer):
     )
 
 
-class PlanDecision(ApiView):
-    """One plan's decision."""
+class Plans(ApiViewSet):
+    """Plans, the latest first."""
 
+    one = "One plan."
     permission = Permission.PLAN_VIEW
     queryset = Plan.objects.all()
-    serializer_class = QuestionSerializer
-    further_errors: ClassVar = {"POST": {409}}
+    serializer_class = PlanSerializer
+    filterset_class = PlanFilter
+    further_errors: ClassVar = {"decide": {409}}
 
-    def _plan(self) -> Plan:
-        rows = Plan.objects.filter(cluster=self.cluster).select_related("cluster", "cycle")
-        plan = rows.filter(pk=self.kwargs["pk"]).first()
-        if plan is None:
+    def get_queryset(self) -> QuerySet[Plan]:
+        """The plans of this cluster with what is shown of them; the snapshots stay where they are."""
+        plans = Plan.objects.filter(cluster=self.cluster).select_related("cycle")
+        return plans.prefetch_related("actions", "checkpoints", "fates", "versions").order_by("-id")
+
+    def _plan(self, *beside: str) -> Plan:
+        rows = Plan.objects.filter(cluster=self.cluster).select_related("cluster", *beside)
+        return get_object_or_404(rows, pk=self.kwargs["pk"])
+
+    @extend_schema(responses=OpenApiTypes.OBJECT)
+    @action(detail=True)
+    def snapshot(self, request: Request, pk: int) -> Response:
+        """The decision's input as contract A has it: `python -m scheduler plan` decides it again.
+
+        Who may not see the policy gets it without the policy's values; `hidden` names what was left out.
+        """
+        plan = self._plan("stored_snapshot")
+        if plan.stored_snapshot is None:
             raise Http404
-        return plan
+        return Response(shown_input(self.person, plan))
 
-    @extend_schema(operation_id="plans_decision_retrieve")
-    def get(self, request: Request, pk: int) -> Response:
+    @extend_schema(responses=QuestionSerializer)
+    @action(detail=True)
+    def decision(self, request: Request, pk: int) -> Response:
         """What is asked about the plan, and whether it is still up to date."""
-        asked = request_of(self._plan())
+        asked = request_of(self._plan("cycle"))
         opened = since_opened(asked)
         return Response(
             {
@@ -357,31 +332,24 @@ class PlanDecision(ApiView):
             }
         )
 
-    @extend_schema(
-        request=DecisionSerializer, responses={200: PlanSerializer}, operation_id="plans_decision_create"
-    )
-    def post(self, request: Request, pk: int) -> Response:
+    @extend_schema(request=DecisionSerializer, responses={200: PlanSerializer})
+    @decision.mapping.post
+    def decide(self, request: Request, pk: int) -> Response:
         """Approve or reject the plan, and with it the others that it is asked about with.
 
         What is true now is carried out if it costs no more than what was read: not more jobs, none of a higher level,
         no more work. Else it is refused (409) with the difference; read again, and answer with the new `seen`.
         """
-        plan = self._plan()
+        plan = self._plan("cycle")
         require_write(request, Permission.PLAN_DECIDE, plan)
-        values = self.sent(DecisionSerializer)
-        answer: dict[str, Any] = {
-            "actor": self.person.username,
-            "plan": plan,
-            "reason": values["reason"],
-            "seen": values["seen"],
-            "request_id": self.request_id,
-        }
+        sent = self.sent(DecisionSerializer, QuestionSerializer)
+        answer: dict[str, Any] = {"plan": plan, "reason": sent["reason"], "seen": sent["seen"], **self.by}
         try:
             with changing():
-                if values["decision"] == REJECT:
+                if sent["decision"] == REJECT:
                     done = reject(**answer)
                 else:
-                    done = approve(**answer, instead=values.get("instead", ""))
+                    done = approve(**answer, instead=sent.get("instead", ""))
         except OutOfDateError as error:
             raise ConflictError(str(error)) from error
         return Response(PlanSerializer(done, context=self.get_serializer_context()).data)
@@ -404,10 +372,8 @@ class IncidentSerializer(RowSerializer):
         ]  # fmt: skip
 
 
-class CloseSerializer(serializers.Serializer):
+class CloseSerializer(ReasonSerializer):
     """Why it need not be shown any more."""
-
-    reason = ReasonSerializerField()
 
 
 class IncidentFilter(FilterSet):
@@ -423,45 +389,30 @@ class IncidentFilter(FilterSet):
     until = MomentFilter(field_name="opened_at", lookup_expr="lt")
 
 
-class Incidents:
-    """What all of them share."""
+class Incidents(ApiViewSet):
+    """Incidents, the latest first."""
 
+    one = "One incident."
     permission = Permission.PLAN_VIEW
     queryset = Incident.objects.all()
     serializer_class = IncidentSerializer
-    cluster: Any
+    filterset_class = IncidentFilter
 
     def get_queryset(self) -> QuerySet[Incident]:
         """The incidents of this cluster."""
         rows = Incident.objects.filter(cluster=self.cluster)
         return rows.select_related("victim", "cluster").order_by("-id")
 
-
-class IncidentList(Incidents, ApiList):
-    """Incidents, the latest first."""
-
-    filterset_class = IncidentFilter
-
-
-class IncidentDetail(Incidents, ApiDetail):
-    """One incident."""
-
-
-class IncidentClosing(Incidents, ApiView):
-    """Closing one."""
-
-    @extend_schema(
-        request=CloseSerializer, responses={200: IncidentSerializer}, operation_id="incidents_close_create"
-    )
-    def post(self, request: Request, pk: int) -> Response:
+    @extend_schema(request=CloseSerializer, responses={200: IncidentSerializer})
+    @action(detail=True, methods=["post"])
+    def close(self, request: Request, pk: int) -> Response:
         """Say why it need not be shown any more. Closed already, it stays as it was closed first."""
         incident = self.get_object()
         require_write(request, Permission.INCIDENT_CLOSE, incident)
-        sent = CloseSerializer(data=request.data)
-        sent.is_valid(raise_exception=True)
+        sent = self.sent(CloseSerializer)
         with changing():
-            close_incident(incident=incident, reason=sent.validated_data["reason"], **self.by)
-        return Response(IncidentSerializer(self.get_object(), context=self.get_serializer_context()).data)
+            close_incident(incident=incident, **sent, **self.by)
+        return Response(self.get_serializer(self.get_object()).data)
 
 
 # --- The switch: pause a partition or everything, see what is paused, resume.

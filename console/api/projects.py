@@ -11,15 +11,17 @@ from django_filters.rest_framework import FilterSet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers, status
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
-from console.api.base import ApiDetail, ApiList, ApiView, changing
+from console.api.base import ApiView, ApiViewSet, changing
 from console.api.charts import days_asked
 from console.api.errors import ConflictError
 from console.api.fields import (
+    VERSION_AND_REASON,
     BoundedNamesField,
     DataclassSerializer,
     ReasonSerializerField,
@@ -30,7 +32,6 @@ from console.api.fields import (
     work_data,
 )
 from console.api.openapi import WRITING
-from console.api.parsers import valid
 from console.core.missed import MissedChanges
 from console.projects.changing import AlreadyDecidedError, change_as, decide_request, withdraw_request
 from console.projects.models import (
@@ -251,31 +252,27 @@ class ProjectFilter(FilterSet):
     slurm_account = django_filters.CharFilter()
     member = django_filters.CharFilter(method="of_person", label="A user of the cluster.")
     manager = django_filters.CharFilter(method="of_person", label="An account of the console.")
-    ordering = django_filters.OrderingFilter(
-        fields=(
-            ("code", "code"),
-            ("size", "size"),
-            ("grade", "grade"),
-            ("urgency", "urgency"),
-            ("updated_at", "updated_at"),
-        )
-    )
+    ordering = django_filters.OrderingFilter(fields=["code", "size", "grade", "urgency", "updated_at"])
 
     def of_person(self, projects: QuerySet[Project], name: str, value: str) -> QuerySet[Project]:
         """Projects that name this person in this role."""
         return projects.filter(memberships__username=value, memberships__role=name)
 
 
-class Projects:
-    """What list and detail share."""
+class Projects(ApiViewSet):
+    """Projects by code."""
 
+    one = "One project."
+    permission = Permission.PROJECT_VIEW
     queryset = Project.objects.all()
     serializer_class = ProjectSerializer
+    filterset_class = ProjectFilter
     lookup_field = "code"
+    lookup_value_converter = "name"
     checks_first = True
-    person: Any
-    cluster: Any
-    request: Any
+    ending = frozenset({"version", "reason"})
+    further_errors: ClassVar = {"update": {409}, "partial_update": {409}, "destroy": {409}}
+    version_key = "version"
 
     def get_queryset(self) -> QuerySet[Project]:
         """The projects that this account may see."""
@@ -290,16 +287,8 @@ class Projects:
         page: Any = super().paginate_queryset(queryset)
         return with_rules(page)
 
-
-class ProjectList(Projects, ApiList):
-    """Projects by code."""
-
-    filterset_class = ProjectFilter
-
-    permission = Permission.PROJECT_VIEW
-
     @extend_schema(request=NewProjectSerializer, responses={201: ProjectSerializer})
-    def post(self, request: Request) -> Response:
+    def create(self, request: Request) -> Response:
         """Create a project."""
         require_write(request, Permission.PROJECT_CREATE)
         sent = self.sent(NewProjectSerializer)
@@ -312,39 +301,22 @@ class ProjectList(Projects, ApiList):
             )
         return Response(self.get_serializer(project).data, status=status.HTTP_201_CREATED)
 
-
-class ProjectDetail(Projects, ApiDetail):
-    """One project."""
-
-    further_errors: ClassVar = {"PUT": {409}, "PATCH": {409}, "DELETE": {409}}
-    version_key = "version"
-
     def changes_since(self, version: int) -> MissedChanges | None:
         """What the audit log has of the changes after this version."""
         return changes_of_project(self.get_object(), version)
 
-    def known_parameters(self, request: Request) -> frozenset[str]:
-        """A deletion says its version and reason in the address."""
-        return frozenset({"version", "reason"}) if request.method == "DELETE" else frozenset()
-
     @extend_schema(request=ProjectChangeSerializer)
-    def put(self, request: Request, code: str) -> Response:
+    def update(self, request: Request, code: str) -> Response:
         """Set the whole of a project."""
         return self._change(ProjectChangeSerializer)
 
     @extend_schema(request=ProjectPatchSerializer)
-    def patch(self, request: Request, code: str) -> Response:
+    def partial_update(self, request: Request, code: str) -> Response:
         """Change some of a project."""
         return self._change(ProjectPatchSerializer)
 
-    @extend_schema(
-        parameters=[
-            OpenApiParameter("version", int, required=True, description="The version that you have read."),
-            OpenApiParameter("reason", str, required=True, description="Why; it stands in the audit log."),
-        ],
-        responses={204: None},
-    )
-    def delete(self, request: Request, code: str) -> Response:
+    @extend_schema(parameters=VERSION_AND_REASON, responses={204: None})
+    def destroy(self, request: Request, code: str) -> Response:
         """Delete a project."""
         project = self.get_object()
         require_write(self.request, Permission.PROJECT_DELETE, project)
@@ -485,31 +457,7 @@ class RequestFilter(FilterSet):
     project = django_filters.CharFilter(field_name="project__code")
 
 
-class Requests:
-    """What list, detail and decision share."""
-
-    permission = Permission.PROJECT_VIEW
-    queryset = UrgencyRequest.objects.all()
-    serializer_class: Any = RequestSerializer
-    person: Any
-    cluster: Any
-
-    def get_queryset(self) -> QuerySet[UrgencyRequest]:
-        """The requests of the projects that this account may see, the newest first."""
-        return visible_requests(self.person).filter(project__cluster=self.cluster).order_by("-id")
-
-
-class RequestList(Requests, ApiList):
-    """Requests, the newest first."""
-
-    filterset_class = RequestFilter
-
-
-class RequestDetail(Requests, ApiDetail):
-    """One request."""
-
-
-APPROVE, SHORTEN, REJECT, WITHDRAW = "approve", "shorten", "reject", "withdraw"
+ACCEPT, APPROVE, SHORTEN, REJECT, WITHDRAW = "accept", "approve", "shorten", "reject", "withdraw"
 
 
 class RequestDecisionSerializer(serializers.Serializer):
@@ -529,47 +477,45 @@ class RequestDecisionSerializer(serializers.Serializer):
         return attrs
 
 
-class RequestDecision(Requests, ApiView):
-    """The decision on a request."""
+class Requests(ApiViewSet):
+    """Requests, the newest first."""
 
-    further_errors: ClassVar = {"POST": {409}}
+    one = "One request."
+    permission = Permission.PROJECT_VIEW
+    queryset = UrgencyRequest.objects.all()
+    serializer_class = RequestSerializer
+    filterset_class = RequestFilter
+    further_errors: ClassVar = {"decision": {409}}
+
+    def get_queryset(self) -> QuerySet[UrgencyRequest]:
+        """The requests of the projects that this account may see, the newest first."""
+        return visible_requests(self.person).filter(project__cluster=self.cluster).order_by("-id")
 
     @extend_schema(request=RequestDecisionSerializer, responses={200: RequestSerializer})
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["post"])
+    def decision(self, request: Request, pk: int) -> Response:
         """Approve, shorten, reject or withdraw. One that does not wait any more is a conflict (409)."""
         asked = self.get_object()
-        sent = RequestDecisionSerializer(data=request.data)
         # Who may do nothing here is told so before what is wrong with the body.
-        self._may_touch(asked.project)
-        valid(sent, self.serializer_class)
-        decision = sent.validated_data["decision"]
-        told = {
-            "actor": self.person.username,
-            "request": asked,
-            "reason": sent.validated_data["reason"],
-            "request_id": self.request_id,
-        }
+        if not self.person.has_perm(Permission.REQUEST_DECIDE):
+            require_write(request, Permission.PROJECT_CHANGE, asked.project)
+        sent = self.sent(RequestDecisionSerializer)
+        told = {"request": asked, "reason": sent["reason"], **self.by}
         try:
             with changing():
-                if decision == WITHDRAW:
+                if sent["decision"] == WITHDRAW:
                     require_write(request, Permission.PROJECT_CHANGE, asked.project)
                     done = withdraw_request(**told)
                 else:
                     require_write(request, Permission.REQUEST_DECIDE)
-                    until = sent.validated_data.get("until")
-                    done = decide_request(approve=decision in (APPROVE, SHORTEN), until=until, **told)
+                    approve = sent["decision"] != REJECT
+                    done = decide_request(approve=approve, until=sent.get("until"), **told)
         except AlreadyDecidedError as error:
             raise ConflictError(str(error)) from error
         return Response(RequestSerializer(done).data)
 
-    def _may_touch(self, project: Project) -> None:
-        if not self.person.has_perm(Permission.REQUEST_DECIDE):
-            require_write(self.request, Permission.PROJECT_CHANGE, project)
-
 
 # --- Projects that managers propose, and what became of them.
-
-ACCEPT, REJECT, WITHDRAW = "accept", "reject", "withdraw"
 
 
 class ProposedProjectSerializer(ProjectFieldsSerializer):
@@ -629,27 +575,22 @@ class ProposalFilter(FilterSet):
     asked_by = django_filters.CharFilter()
 
 
-class ProjectProposals:
-    """What list, detail and decision share."""
+class Proposals(ApiViewSet):
+    """Proposals, the newest first."""
 
+    one = "One proposal."
     permission = Permission.PROJECT_VIEW
     queryset = ProjectProposal.objects.all()
-    serializer_class: Any = ProposalSerializer
-    person: Any
-    cluster: Any
+    serializer_class = ProposalSerializer
+    filterset_class = ProposalFilter
+    further_errors: ClassVar = {"decision": {409}}
 
     def get_queryset(self) -> QuerySet[ProjectProposal]:
         """The own proposals, or all for who sees all projects, the newest first."""
         return visible_proposals(self.person).filter(cluster=self.cluster).order_by("-id")
 
-
-class ProposalList(ProjectProposals, ApiList):
-    """Proposals, the newest first."""
-
-    filterset_class = ProposalFilter
-
     @extend_schema(request=NewProposalSerializer, responses={201: ProposalSerializer})
-    def post(self, request: Request) -> Response:
+    def create(self, request: Request) -> Response:
         """Propose a project, for an administrator to accept or reject."""
         require_write(request, Permission.PROJECT_PROPOSE)
         values = self.sent(NewProposalSerializer)
@@ -663,18 +604,9 @@ class ProposalList(ProjectProposals, ApiList):
             )
         return Response(self.get_serializer(made).data, status=status.HTTP_201_CREATED)
 
-
-class ProposalDetail(ProjectProposals, ApiDetail):
-    """One proposal."""
-
-
-class ProposalDecision(ProjectProposals, ApiView):
-    """The decision on a proposal."""
-
-    further_errors: ClassVar = {"POST": {409}}
-
     @extend_schema(request=ProposalDecisionSerializer, responses={200: ProposalSerializer})
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["post"])
+    def decision(self, request: Request, pk: int) -> Response:
         """Accept, perhaps changed, reject or withdraw. One that does not wait any more is a conflict (409)."""
         found = self.get_object()
         # Who may do nothing here is told so before what is wrong with the body.
@@ -778,7 +710,8 @@ class ProjectLevels(OfProject):
     @extend_schema(operation_id="projects_levels_retrieve")
     def get(self, request: Request, code: str) -> Response:
         """The levels of its members and task patterns in each partition, as the next cycle will find them."""
-        return Response({"partitions": [asdict(each) for each in project_levels(self.project(code))]})
+        found = {"partitions": project_levels(self.project(code))}
+        return Response(StandingsSerializer(found).data)
 
 
 class ProjectWorkView(OfProject):

@@ -11,6 +11,7 @@ from django_filters.rest_framework import FilterSet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers, status
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -18,7 +19,7 @@ from console.accounts.access import require_read, require_write
 from console.accounts.models import User
 from console.accounts.permissions import Permission
 from console.api.audit import AnyAnswer
-from console.api.base import ApiDetail, ApiList, ApiView, changing, reading
+from console.api.base import ApiView, ApiViewSet, changing, reading
 from console.api.errors import ConflictError
 from console.api.fields import (
     AmountsSerializerField,
@@ -44,7 +45,8 @@ from console.history.hindsight.figures import SCHEMA
 from console.history.hindsight.wording import told_of
 from console.history.models import Study, StudyKind, StudyState
 from console.history.past import Day, PastStudy, StudySum, over_days_at_once
-from console.history.studies import ask, cancel, takes_too_long, visible_studies
+from console.history.studies import ask, takes_too_long, visible_studies
+from console.history.studies import cancel as cancel_study
 from console.history.what_if import NotNowError, WhatIfAnswer, what_if
 from console.history.wording import lost_by, sentences
 from console.partitions.models import Partition
@@ -510,30 +512,26 @@ class StudyFilter(FilterSet):
 
     asked_by = django_filters.CharFilter()
     state = django_filters.MultipleChoiceFilter(choices=StudyState.choices)
-    ordering = django_filters.OrderingFilter(fields=(("id", "id"), ("asked_at", "asked_at")))
+    ordering = django_filters.OrderingFilter(fields=["id", "asked_at"])
 
 
-class Studies:
-    """What list and detail share."""
+class Studies(Asking, ApiViewSet):
+    """Studies, the newest first."""
 
+    one = "One study."
     permission = Permission.STUDY_VIEW
     queryset = Study.objects.all()
-    person: Any
+    serializer_class = StudySerializer
+    whole = WholeStudySerializer
+    filterset_class = StudyFilter
+    further_errors: ClassVar = {"create": {404, 409}}
 
     def get_queryset(self) -> QuerySet[Study]:
         """The studies that are this account's to see."""
         return visible_studies(self.person)
 
-
-class StudyList(Studies, Asking, ApiList):
-    """Studies, the newest first."""
-
-    serializer_class = StudySerializer
-    filterset_class = StudyFilter
-    further_errors: ClassVar = {"POST": {404, 409}}
-
     @extend_schema(request=NewStudySerializer, responses={201: WholeStudySerializer})
-    def post(self, request: Request) -> Response:
+    def create(self, request: Request) -> Response:
         """Ask what a change would have done over the last days. Whoever may make the change may ask."""
         sent = self.sent(NewStudySerializer)
         change = self.change(sent)
@@ -543,25 +541,14 @@ class StudyList(Studies, Asking, ApiList):
             raise ConflictError(str(error), code="not_now") from error
         return Response(WholeStudySerializer(study).data, status=status.HTTP_201_CREATED)
 
-
-class StudyDetail(Studies, ApiDetail):
-    """One study."""
-
-    serializer_class = WholeStudySerializer
-
-
-class StudyCancel(Studies, ApiView):
-    """A study that is not wanted any more."""
-
-    serializer_class = WholeStudySerializer
-
     @extend_schema(request=None, responses=WholeStudySerializer)
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["post"])
+    def cancel(self, request: Request, pk: int) -> Response:
         """Cancel it; one that is over stays as it is."""
         study = self.get_object()
         require_read(request, Permission.STUDY_VIEW, study)
         require_write(request, Permission.STUDY_CANCEL, study)
-        cancel(study=study, **self.by)
+        cancel_study(study=study, **self.by)
         return Response(WholeStudySerializer(study).data)
 
 
@@ -627,15 +614,17 @@ class PartitionHindsight(OfPartition):
             return policy_change(partition, policy).policies[partition.name]
 
 
-class StudyFile(Studies, ApiView):
+class StudyFile(ApiView):
     """The answer about finished jobs as a file: a line for all, each level and each project."""
 
+    permission = Permission.STUDY_VIEW
+    queryset = Study.objects.all()
     content_negotiation_class = AnyAnswer
 
     @extend_schema(responses={(200, "text/csv"): OpenApiTypes.BYTE})
     def get(self, request: Request, pk: int) -> HttpResponse:
         """Waits in seconds, work in hours by resource; safe to open as a spreadsheet."""
-        done = self.get_queryset().filter(kind=StudyKind.HINDSIGHT, result__isnull=False)
+        done = visible_studies(self.person).filter(kind=StudyKind.HINDSIGHT, result__isnull=False)
         study = get_object_or_404(done, pk=pk)
         require_read(request, Permission.STUDY_VIEW, study)
         return HttpResponse(

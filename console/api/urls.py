@@ -1,6 +1,7 @@
 """Addresses of API v1."""
 
 from django.urls import URLPattern, path, re_path
+from rest_framework.routers import SimpleRouter
 
 from console.api import (
     accounts,
@@ -22,68 +23,62 @@ from console.api.base import NoSuchAddress, register
 
 register()
 
+router = SimpleRouter(use_regex_path=False)
+router.register("people", accounts.People, "api-people")
+router.register("tokens", accounts.OwnTokens, "api-tokens")
+router.register("invitations", installation.Invitations, "api-invitations")
+router.register("nodes", cluster.Nodes, "api-nodes")
+router.register("jobs", jobs.Jobs, "api-jobs")
+router.register("plans", plans.Plans, "api-plans")
+router.register("incidents", plans.Incidents, "api-incidents")
+router.register("partitions", partitions.Partitions, "api-partitions")
+router.register("partitions/<name:name>/revisions", partitions.Revisions, "api-revisions")
+router.register("partitions/<name:name>/drafts", partitions.Drafts, "api-drafts")
+router.register("projects", projects.Projects, "api-projects")
+router.register("project-requests", projects.Requests, "api-project-requests")
+router.register("project-proposals", projects.Proposals, "api-project-proposals")
+router.register("audit", audit.AuditEntries, "api-audit")
+router.register("studies", studies.Studies, "api-studies")
+
+PARTITION = "partitions/<name:name>/"
+JOB = "jobs/<name:job_id>/"
 urlpatterns: list[URLPattern] = [
+    *router.urls,
     path("account/", accounts.AccountView.as_view(), name="api-account"),
     path("account/sessions/", accounts.SessionsView.as_view(), name="api-sessions"),
     path("account/password/", accounts.PasswordView.as_view(), name="api-account-password"),
     path("setup/", installation.SetupView.as_view(), name="api-setup"),
-    path("invitations/", installation.InvitationList.as_view(), name="api-invitations"),
-    path("invitations/<int:pk>/", installation.InvitationDetail.as_view(), name="api-invitation"),
-    path("people/", accounts.PersonList.as_view(), name="api-people"),
-    path("people/<name:username>/", accounts.PersonDetail.as_view(), name="api-person"),
-    path("people/<name:username>/sessions/", accounts.PersonSessions.as_view(), name="api-person-sessions"),
-    path("people/<name:username>/tokens/<int:pk>/", accounts.PersonToken.as_view(), name="api-person-token"),
     path("token/", accounts.TokenView.as_view(), name="api-token"),
-    path("tokens/", accounts.TokenList.as_view(), name="api-tokens"),
-    path("tokens/<int:pk>/", accounts.TokenDetail.as_view(), name="api-token-detail"),
     path("cluster/", cluster.ClusterView.as_view(), name="api-cluster"),
     path("needs/", cluster.NeedsView.as_view(), name="api-needs"),
-    path("nodes/", cluster.NodeList.as_view(), name="api-nodes"),
-    path("nodes/<name:name>/", cluster.NodeDetail.as_view(), name="api-node"),
-    path("jobs/", jobs.JobListView.as_view(), name="api-jobs"),
-    path("jobs/<name:job_id>/", jobs.JobDetail.as_view(), name="api-job"),
-    path("jobs/<name:job_id>/why/", jobs.JobWhy.as_view(), name="api-job-why"),
-    path(
-        "jobs/<name:job_id>/checkpoint-token/",
-        jobs.CheckpointTokenView.as_view(),
-        name="api-checkpoint-token",
-    ),
+    path(JOB + "why/", jobs.JobWhy.as_view(), name="api-job-why"),
+    path(JOB + "checkpoint-token/", jobs.CheckpointTokenView.as_view(), name="api-checkpoint-token"),
     path("measurements/", power.MeasurementView.as_view(), name="api-measurements"),
-    path("partitions/<name:name>/power/", power.PowerView.as_view(), name="api-power"),
-    path("partitions/<name:name>/power/rule/", power.RuleView.as_view(), name="api-power-rule"),
-    path("partitions/<name:name>/power/drivers/", power.DriversView.as_view(), name="api-power-drivers"),
-    path("partitions/<name:name>/power/losses/", power.ProjectLossList.as_view(), name="api-power-losses"),
+    path(PARTITION + "power/", power.PowerView.as_view(), name="api-power"),
+    path(PARTITION + "power/rule/", power.RuleView.as_view(), name="api-power-rule"),
+    path(PARTITION + "power/drivers/", power.DriversView.as_view(), name="api-power-drivers"),
+    path(PARTITION + "power/losses/", power.ProjectLossList.as_view(), name="api-power-losses"),
+    path(PARTITION + "power/incidents/", power.PowerIncidentList.as_view(), name="api-power-incidents"),
     path(
-        "partitions/<name:name>/power/incidents/",
-        power.PowerIncidentList.as_view(),
-        name="api-power-incidents",
-    ),
-    path(
-        "partitions/<name:name>/power/incidents/<int:pk>/drain/",
+        PARTITION + "power/incidents/<int:pk>/drain/",
         power.PowerIncidentDrain.as_view(),
         name="api-power-incident-drain",
     ),
     path(
-        "partitions/<name:name>/power/incidents/<int:pk>/put-back/",
+        PARTITION + "power/incidents/<int:pk>/put-back/",
         power.PowerIncidentPutBack.as_view(),
         name="api-power-incident-put-back",
     ),
     path(
-        "partitions/<name:name>/power/incidents/<int:pk>/leave/",
+        PARTITION + "power/incidents/<int:pk>/leave/",
         power.PowerIncidentLeave.as_view(),
         name="api-power-incident-leave",
     ),
-    path(
-        "partitions/<name:name>/power/measurements/",
-        power.MeasureNowView.as_view(),
-        name="api-power-measurements",
-    ),
+    path(PARTITION + "power/measurements/", power.MeasureNowView.as_view(), name="api-power-measurements"),
     path("checkpoints/", jobs.CheckpointView.as_view(), name="api-checkpoints"),
-    path("jobs/<name:job_id>/forecast/", forecasts.JobForecastView.as_view(), name="api-job-forecast"),
-    path("jobs/<name:job_id>/start/", forecasts.JobStartView.as_view(), name="api-job-start"),
-    path(
-        "jobs/<name:job_id>/stop-chance/", forecasts.JobStopChanceView.as_view(), name="api-job-stop-chance"
-    ),
+    path(JOB + "forecast/", forecasts.JobForecastView.as_view(), name="api-job-forecast"),
+    path(JOB + "start/", forecasts.JobStartView.as_view(), name="api-job-start"),
+    path(JOB + "stop-chance/", forecasts.JobStopChanceView.as_view(), name="api-job-stop-chance"),
     path("starts/", forecasts.StartList.as_view(), name="api-starts"),
     path("start-questions/", forecasts.StartQuestionList.as_view(), name="api-start-questions"),
     path("start-questions/<int:pk>/", forecasts.StartQuestionDetail.as_view(), name="api-start-question"),
@@ -91,82 +86,28 @@ urlpatterns: list[URLPattern] = [
     path("insights/", insights.InsightsView.as_view(), name="api-insights"),
     path("insights/<name:question>.csv", insights.InsightsFile.as_view(), name="api-insights-file"),
     path("my-jobs/", jobs.MyJobs.as_view(), name="api-my-jobs"),
-    path("plans/", plans.PlanList.as_view(), name="api-plans"),
-    path("plans/<int:pk>/", plans.PlanDetail.as_view(), name="api-plan"),
-    path("plans/<int:pk>/snapshot/", plans.PlanSnapshot.as_view(), name="api-plan-snapshot"),
-    path("plans/<int:pk>/decision/", plans.PlanDecision.as_view(), name="api-plan-decision"),
-    path("incidents/", plans.IncidentList.as_view(), name="api-incidents"),
-    path("incidents/<int:pk>/", plans.IncidentDetail.as_view(), name="api-incident"),
-    path("incidents/<int:pk>/close/", plans.IncidentClosing.as_view(), name="api-incident-close"),
     path("pause/", plans.PauseAll.as_view(), name="api-pause"),
-    path("partitions/", partitions.PartitionList.as_view(), name="api-partitions"),
-    path("partitions/<name:name>/", partitions.PartitionDetail.as_view(), name="api-partition"),
-    path("partitions/<name:name>/pause/", plans.PartitionPause.as_view(), name="api-partition-pause"),
-    path(
-        "partitions/<name:name>/timeline/", charts.PartitionTimeline.as_view(), name="api-partition-timeline"
-    ),
-    path("partitions/<name:name>/lanes/", charts.PartitionLanes.as_view(), name="api-partition-lanes"),
-    path("partitions/<name:name>/squares/", charts.PartitionSquares.as_view(), name="api-partition-squares"),
-    path("partitions/<name:name>/tally/", charts.PartitionTally.as_view(), name="api-partition-tally"),
-    path(
-        "partitions/<name:name>/hindsight/",
-        studies.PartitionHindsight.as_view(),
-        name="api-partition-hindsight",
-    ),
-    path("partitions/<name:name>/policy/", partitions.PolicyView.as_view(), name="api-policy"),
-    path("partitions/<name:name>/quotas/", partitions.QuotaUseList.as_view(), name="api-quotas"),
-    path("partitions/<name:name>/quotas/timeline/", charts.QuotaTimesView.as_view(), name="api-quota-times"),
-    path("partitions/<name:name>/revisions/", partitions.RevisionList.as_view(), name="api-revisions"),
-    path(
-        "partitions/<name:name>/revisions/<int:number>/",
-        partitions.RevisionDetail.as_view(),
-        name="api-revision",
-    ),
-    path(
-        "partitions/<name:name>/revisions/<int:number>/rollback/",
-        partitions.RevisionRollback.as_view(),
-        name="api-rollback",
-    ),
-    path("partitions/<name:name>/drafts/", partitions.DraftList.as_view(), name="api-drafts"),
-    path("partitions/<name:name>/drafts/<int:pk>/", partitions.DraftDetail.as_view(), name="api-draft"),
-    path(
-        "partitions/<name:name>/drafts/<int:pk>/activate/",
-        partitions.DraftActivation.as_view(),
-        name="api-draft-activate",
-    ),
-    path("partitions/<name:name>/compare/", partitions.PolicyComparison.as_view(), name="api-compare"),
-    path("projects/", projects.ProjectList.as_view(), name="api-projects"),
-    path("projects/<name:code>/", projects.ProjectDetail.as_view(), name="api-project"),
+    path(PARTITION + "pause/", plans.PartitionPause.as_view(), name="api-partition-pause"),
+    path(PARTITION + "timeline/", charts.PartitionTimeline.as_view(), name="api-partition-timeline"),
+    path(PARTITION + "lanes/", charts.PartitionLanes.as_view(), name="api-partition-lanes"),
+    path(PARTITION + "squares/", charts.PartitionSquares.as_view(), name="api-partition-squares"),
+    path(PARTITION + "tally/", charts.PartitionTally.as_view(), name="api-partition-tally"),
+    path(PARTITION + "hindsight/", studies.PartitionHindsight.as_view(), name="api-partition-hindsight"),
+    path(PARTITION + "policy/", partitions.PolicyView.as_view(), name="api-policy"),
+    path(PARTITION + "quotas/", partitions.QuotaUseList.as_view(), name="api-quotas"),
+    path(PARTITION + "quotas/timeline/", charts.QuotaTimesView.as_view(), name="api-quota-times"),
+    path(PARTITION + "compare/", partitions.PolicyComparison.as_view(), name="api-compare"),
     path("projects/<name:code>/levels/", projects.ProjectLevels.as_view(), name="api-project-levels"),
     path("projects/<name:code>/work/", projects.ProjectWorkView.as_view(), name="api-project-work"),
     path("project-rules/", projects.RulesView.as_view(), name="api-project-rules"),
-    path("project-requests/", projects.RequestList.as_view(), name="api-project-requests"),
-    path("project-requests/<int:pk>/", projects.RequestDetail.as_view(), name="api-project-request"),
-    path(
-        "project-requests/<int:pk>/decision/",
-        projects.RequestDecision.as_view(),
-        name="api-project-request-decision",
-    ),
-    path("project-proposals/", projects.ProposalList.as_view(), name="api-project-proposals"),
-    path("project-proposals/<int:pk>/", projects.ProposalDetail.as_view(), name="api-project-proposal"),
-    path(
-        "project-proposals/<int:pk>/decision/",
-        projects.ProposalDecision.as_view(),
-        name="api-project-proposal-decision",
-    ),
-    path("audit/", audit.AuditList.as_view(), name="api-audit"),
     path("audit/export/", audit.AuditExport.as_view(), name="api-audit-export"),
     path("audit/chain/", audit.ChainView.as_view(), name="api-audit-chain"),
     path("audit/searches/", audit.SearchList.as_view(), name="api-audit-searches"),
     path("audit/searches/<int:pk>/", audit.SearchDetail.as_view(), name="api-audit-search"),
-    path("jobs/<name:job_id>/history/", audit.JobHistory.as_view(), name="api-job-history"),
+    path(JOB + "history/", audit.JobHistory.as_view(), name="api-job-history"),
     path("projects/<name:code>/history/", audit.ProjectHistory.as_view(), name="api-project-history"),
-    path("audit/<int:sequence>/", audit.AuditDetail.as_view(), name="api-audit-entry"),
     path("what-if/", studies.WhatIf.as_view(), name="api-what-if"),
-    path("studies/", studies.StudyList.as_view(), name="api-studies"),
-    path("studies/<int:pk>/", studies.StudyDetail.as_view(), name="api-study"),
     path("studies/<int:pk>.csv", studies.StudyFile.as_view(), name="api-study-file"),
-    path("studies/<int:pk>/cancel/", studies.StudyCancel.as_view(), name="api-study-cancel"),
     path("config/", installation.ConfigView.as_view(), name="api-config"),
     path("schema/", schema.SchemaView.as_view(), name="api-schema"),
     path("docs/", schema.DocsView.as_view(), name="api-docs"),

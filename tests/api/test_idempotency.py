@@ -9,7 +9,7 @@ import time_machine
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from console.api import parsers, projects, repeats
+from console.api import parsers, repeats
 from console.api.models import IdempotencyKey
 from console.audit.models import AuditEntry
 from console.projects.models import Project
@@ -150,7 +150,7 @@ def test_what_was_sent_is_checked_before_anybody_has_to_wait(
         seen.append(IdempotencyKey.objects.count())
         checked(*values)
 
-    monkeypatch.setattr(projects, "valid", valid)
+    monkeypatch.setattr("console.api.base.valid", valid)
     assert ada.patch(ALPHA, URGENT, headers=under("a")).status_code == 200
     assert ada.post(PROJECTS, GAMMA, headers=under("b")).status_code == 201
     assert seen == [0, 1] and IdempotencyKey.objects.count() == 2
