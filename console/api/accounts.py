@@ -35,7 +35,7 @@ from console.accounts.tokens import (
 from console.api.authentication import AddressThrottle, obtain_token
 from console.api.base import ApiDetail, ApiView, ApiViewSet, changing
 from console.api.errors import LockedOutError
-from console.api.fields import ReasonSerializer, ReasonSerializerField, RowSerializer
+from console.api.fields import NamesField, ReasonSerializer, ReasonSerializerField, RowSerializer
 from console.api.parsers import BoundedJSONParser
 from console.partitions.models import PartitionAdmin
 from console.people.selectors import accounts, as_people
@@ -237,7 +237,7 @@ class TokenView(ApiView):
         wanted = self.sent(CredentialsSerializer)
         pair = {key: wanted.pop(key) for key in ("username", "password")}
         asked = request._request  # noqa: SLF001 - axes marks Django's own request
-        return Response(_shown_once(_made(lambda: obtain_token(asked, data=TokenData(**wanted), **pair))))
+        return Response(_shown_once(obtain_token(asked, data=TokenData(**wanted), **pair)))
 
     @extend_schema(request=None, responses={204: None})
     def delete(self, request: Request) -> Response:
@@ -268,7 +268,7 @@ class OwnTokens(ApiViewSet):
         if request.auth is not None:
             raise PermissionDenied(NO_OFFSPRING)
         data = TokenData(**self.sent(WantedSerializer))
-        made = _made(lambda: make_token(self.person, data, **self.by))
+        made = make_token(self.person, data, **self.by)
         return Response(_shown_once(made), status=status.HTTP_201_CREATED)
 
     @extend_schema(request=None, responses={204: None})
@@ -276,15 +276,6 @@ class OwnTokens(ApiViewSet):
         """Revoke it; nothing that carries it is let in any more."""
         revoke_token(self.get_object(), **self.by)
         return Response(status=status.HTTP_204_NO_CONTENT)
-
-
-def _made(make: Any) -> tuple[ApiToken, str]:
-    """The service's faults under the fields that the request names."""
-    try:
-        made: tuple[ApiToken, str] = make()
-    except DjangoValidationError as error:
-        raise ValidationError(error.message_dict) from None
-    return made
 
 
 # --- The accounts of others: who may read everything sees them, administrators change them.
@@ -304,8 +295,8 @@ class PersonSerializer(serializers.Serializer):
     signs_in = serializers.ChoiceField(
         choices=["password", "elsewhere", "nowhere"], help_text="elsewhere: a provider or a directory."
     )
-    administers = serializers.ListField(child=serializers.CharField(), help_text="Partitions.")
-    manages = serializers.ListField(child=serializers.CharField(), help_text="Projects.")
+    administers = NamesField(help_text="Partitions.")
+    manages = NamesField(help_text="Projects.")
     tokens = TokenSerializer(many=True, help_text="Those that have not ended.")
 
 

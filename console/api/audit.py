@@ -20,7 +20,7 @@ from rest_framework.response import Response
 from console.accounts.access import require_read
 from console.accounts.permissions import Permission
 from console.api.base import ApiList, ApiView, ApiViewSet
-from console.api.fields import AnyJsonField, DataclassSerializer, MomentFilter, RowSerializer
+from console.api.fields import AnyJsonField, DataclassSerializer, MomentFilter, NamesField, RowSerializer
 from console.audit.checks import ChainState, chain_state, check_all
 from console.audit.exporting import FORMATS, export
 from console.audit.forms import LogFilter
@@ -105,8 +105,8 @@ class CheckSerializer(RowSerializer):
     kind = serializers.ChoiceField(
         choices=[(kind.value, kind.value) for kind in CheckKind], help_text="`full`, or only `new` rows."
     )
-    faults = serializers.ListField(child=serializers.CharField())
-    notes = serializers.ListField(child=serializers.CharField())
+    faults = NamesField()
+    notes = NamesField()
 
     class Meta:
         model = ChainCheck
@@ -274,7 +274,7 @@ class MomentSerializer(DataclassSerializer):
     dataclass = HistoryMoment
     only = ("at", "text", "detail", "who", "row", "plan", "job_id")
     kind = serializers.ChoiceField(choices=KINDS)
-    differences = serializers.ListField(child=serializers.CharField())
+    differences = NamesField()
 
 
 class HistorySerializer(serializers.Serializer):

@@ -108,7 +108,7 @@ class ApiView(Validated, generics.GenericAPIView):
         return getattr(self.request, "request_id", "")
 
     @property
-    def by(self) -> dict[str, str]:
+    def by(self) -> dict[str, Any]:
         """Who changes something, and in which request, as the services take it."""
         return {"actor": self.person.username, "request_id": self.request_id}
 

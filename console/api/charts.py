@@ -1,6 +1,7 @@
 """What the reports of partitions and projects share: whose they are, and how far back they look."""
 
 import re
+from dataclasses import asdict
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -20,11 +21,17 @@ from rest_framework.response import Response
 from console.accounts.access import require_read
 from console.accounts.permissions import Permission
 from console.api.base import ApiView
-from console.api.fields import DataclassSerializer, RankedLevelSerializer, WorkSerializer, work_data
+from console.api.fields import (
+    DataclassSerializer,
+    RankedLevelSerializer,
+    WorkSerializer,
+    moment_data,
+    work_data,
+)
 from console.cluster.selectors import seen_nodes
 from console.core import clock, saying
 from console.core.saying import in_a_row
-from console.history.quota_times import QuotaLine, QuotaStep, UserTime, read_quota_times, usual_level
+from console.history.quota_times import QuotaLine, QuotaStep, read_quota_times, usual_level
 from console.history.spans import SPANS, USUAL
 from console.history.timeline import UNCONFIGURED, Timeline, TimelineStep, read_timeline
 from console.partitions.models import Partition
@@ -33,7 +40,7 @@ from console.reports.lane_json import SCHEMA, written_lanes
 from console.reports.lane_window import BadWindowError, LaneWindow
 from console.reports.lanes import Lanes, read_lanes, usual_window
 from console.reports.squares import COLOURS, ROOM, SquareSource, squares
-from console.reports.tally import DAYS, TallySum, shadow_tally
+from console.reports.tally import DAYS, shadow_tally
 from scheduler.model.policy import PartitionPolicy
 from scheduler.priority.order import natural
 
@@ -43,6 +50,7 @@ SPAN = OpenApiParameter("span", OpenApiTypes.STR, enum=list(SPANS), description=
 class PartitionReport(ApiView):
     """A report of one partition: 404 for who may not see that."""
 
+    permission = Permission.PARTITION_VIEW
     queryset: QuerySet[Partition] = Partition.objects.all()
 
     def partition(self, name: str, **only: object) -> Partition:
@@ -120,7 +128,6 @@ class TimelineSerializer(serializers.Serializer):
 class PartitionTimeline(PartitionReport):
     """Utilisation, queue by level, stops and work lost over time."""
 
-    permission = Permission.PARTITION_VIEW
     parameters: ClassVar = frozenset({"span"})
     serializer_class = TimelineSerializer
 
@@ -130,27 +137,25 @@ class PartitionTimeline(PartitionReport):
         span = span_asked(request)
         partition = self.partition(name, revision__isnull=False)
         found, policy = read_timeline(partition, span), policy_of(partition)
-        return Response(_timeline_answer(found, policy))
-
-
-def _timeline_answer(found: Timeline, policy: PartitionPolicy) -> dict[str, Any]:
-    waits = [
-        {"level": _level(policy, each.level), "jobs": each.jobs, "mean_s": round(each.mean_s, 1)}
-        for each in found.waits
-    ]
-    return {
-        "span": found.span,
-        "step_s": int(SPANS[found.span].step.total_seconds()),
-        "resource": found.resource,
-        "steps": [_timeline_step(step, found, policy) for step in found.steps],
-        "waits": waits,
-    }
+        waits = [
+            {"level": _level(policy, each.level), "jobs": each.jobs, "mean_s": round(each.mean_s, 1)}
+            for each in found.waits
+        ]
+        return Response(
+            {
+                "span": found.span,
+                "step_s": int(SPANS[found.span].step.total_seconds()),
+                "resource": found.resource,
+                "steps": [_timeline_step(step, found, policy) for step in found.steps],
+                "waits": waits,
+            }
+        )
 
 
 def _timeline_step(step: TimelineStep, found: Timeline, policy: PartitionPolicy) -> dict[str, Any]:
     seen = [level for level in found.levels if level in step.pending]
     return {
-        "at": serializers.DateTimeField().to_representation(step.at),
+        "at": moment_data(step.at),
         "minutes": step.minutes,
         "used": _means(step.used, step),
         "total": _means(step.total, step),
@@ -220,7 +225,6 @@ class QuotaTimesSerializer(serializers.Serializer):
 class QuotaTimesView(PartitionReport):
     """Quota use over time."""
 
-    permission = Permission.PARTITION_VIEW
     parameters: ClassVar = frozenset({"level", "span"})
     serializer_class = QuotaTimesSerializer
 
@@ -263,23 +267,24 @@ def _line(line: QuotaLine) -> dict[str, Any]:
         "resource": line.limit.resource or "jobs",
         "together": line.limit.of_all,
         "limit": line.limit.most,
-        "users": [] if line.limit.of_all else [_user(time) for time in line.nearest],
+        "users": []
+        if line.limit.of_all
+        else [_peak(each.peak, full_minutes=each.full) for each in line.nearest],
         "steps": [_quota_step(step) for step in line.steps],
     }
 
 
-def _user(time: UserTime) -> dict[str, Any]:
-    peak = time.peak
-    return {"user": peak.user, "used": peak.used, "limit": peak.most, "full_minutes": time.full}
+def _peak(peak: Any, **beside: int) -> dict[str, Any]:
+    return {"user": peak.user or None, "used": peak.used, "limit": peak.most, **beside}
 
 
 def _quota_step(step: QuotaStep) -> dict[str, Any]:
     peak = step.peak
     return {
-        "at": serializers.DateTimeField().to_representation(step.at),
+        "at": moment_data(step.at),
         "minutes": step.minutes,
         "share": None if step.share is None else round(step.share, 4),
-        "peak": peak and {"user": peak.user or None, "used": peak.used, "limit": peak.most},
+        "peak": peak and _peak(peak),
         "full_minutes": step.full,
     }
 
@@ -385,12 +390,8 @@ class LanesSerializer(DataclassSerializer):
 
 
 @method_decorator(gzip_page, name="dispatch")
-class PartitionLanes(PartitionReport):
-    """Who ran, runs and is expected on which node; compressed, for it is large and is polled."""
-
-    permission = Permission.PARTITION_VIEW
-    parameters: ClassVar = frozenset({"from", "to", "rows"})
-    serializer_class = LanesSerializer
+class LiveChart(PartitionReport):
+    """A chart of what is now; compressed, for it is large and is polled."""
 
     @cached_property
     def shown(self) -> Partition:
@@ -401,6 +402,13 @@ class PartitionLanes(PartitionReport):
         """The mirror's version, for some seconds: forecasts move without it."""
         while_fresh = int(clock.now().timestamp()) // FRESH_S
         return f'W/"{self.shown.pk}.{self.shown.revision_id}.{self.cluster.version}.{while_fresh}"'
+
+
+class PartitionLanes(LiveChart):
+    """Who ran, runs and is expected on which node; compressed, for it is large and is polled."""
+
+    parameters: ClassVar = frozenset({"from", "to", "rows"})
+    serializer_class = LanesSerializer
 
     @extend_schema(parameters=ASKED, responses=LanesSerializer)
     def get(self, request: Request, name: str) -> HttpResponse:
@@ -499,23 +507,11 @@ class SquaresSerializer(serializers.Serializer):
     nodes = SquareSerializer(many=True)
 
 
-@method_decorator(gzip_page, name="dispatch")
-class PartitionSquares(PartitionReport):
+class PartitionSquares(LiveChart):
     """Every node with its unit and one fact about it; compressed, for it is large."""
 
-    permission = Permission.PARTITION_VIEW
     parameters: ClassVar = frozenset({"by"})
     serializer_class = SquaresSerializer
-
-    @cached_property
-    def shown(self) -> Partition:
-        """The partition of the address; asked for once, and before any tag is compared."""
-        return self.partition(self.kwargs["name"], revision__isnull=False)
-
-    def weak_tag(self) -> str:
-        """The mirror's version, for some seconds: forecasts move without it."""
-        while_fresh = int(clock.now().timestamp()) // FRESH_S
-        return f'W/"{self.shown.pk}.{self.shown.revision_id}.{self.cluster.version}.{while_fresh}"'
 
     @extend_schema(parameters=[BY], responses=SquaresSerializer)
     def get(self, request: Request, name: str) -> Response:
@@ -575,8 +571,10 @@ class SumSerializer(serializers.Serializer):
     jobs = serializers.IntegerField()
     stops = serializers.IntegerField()
     shrinks = serializers.IntegerField(help_text="Workers that elastic jobs would have given up; no stops.")
-    work_lost = WorkSerializer()
-    work_kept = WorkSerializer(help_text="Of the workers that stay: lost, had these jobs been stopped.")
+    work_lost = WorkSerializer(source="work")
+    work_kept = WorkSerializer(
+        source="kept", help_text="Of the workers that stay: lost, had these jobs been stopped."
+    )
 
 
 class DaySerializer(SumSerializer):
@@ -619,24 +617,8 @@ class PartitionTally(PartitionReport):
         """What enforcing would have done lately: who would have got room, who been stopped, what work lost."""
         partition = self.partition(name)
         tally = shadow_tally(partition, days_asked(request, DAYS, MOST_DAYS))
-        return Response(
-            {
-                "partition": partition.name,
-                "since": serializers.DateTimeField().to_representation(tally.since),
-                "cut": tally.cut,
-                **_sum(tally.total),
-                "days": [{"day": day.isoformat(), **_sum(each)} for day, each in tally.days],
-                "beneficiaries": [{"user": user, **_sum(each)} for user, each in tally.by_user],
-                "victims": [{"user": user, **_sum(each)} for user, each in tally.by_victim],
-            }
-        )
-
-
-def _sum(each: TallySum) -> dict[str, Any]:
-    return {
-        "jobs": each.jobs,
-        "stops": each.stops,
-        "shrinks": each.shrinks,
-        "work_lost": work_data(each.work),
-        "work_kept": work_data(each.kept),
-    }
+        told = {"partition": partition.name, "since": tally.since, "cut": tally.cut, **asdict(tally.total)}
+        told["days"] = [{"day": day, **asdict(each)} for day, each in tally.days]
+        told["beneficiaries"] = [{"user": user, **asdict(each)} for user, each in tally.by_user]
+        told["victims"] = [{"user": user, **asdict(each)} for user, each in tally.by_victim]
+        return Response(TallySerializer(told).data)

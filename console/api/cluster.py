@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiView, ApiViewSet
-from console.api.fields import AmountsSerializerField, ObjectField, RowSerializer
+from console.api.fields import AmountsSerializerField, NamesField, ObjectField, RowSerializer
 from console.cluster.models import Cluster, Node
 from console.needs.rows import NeedKind
 from console.needs.selectors import needs_of
@@ -82,8 +82,8 @@ class NodeSerializer(RowSerializer):
 
     total = AmountsSerializerField(read_only=True)
     used = AmountsSerializerField(read_only=True)
-    features = serializers.ListField(child=serializers.CharField(), read_only=True)
-    partitions = serializers.ListField(child=serializers.CharField(), read_only=True)
+    features = NamesField(read_only=True)
+    partitions = NamesField(read_only=True)
     own_units = serializers.DictField(child=serializers.CharField(allow_blank=True), read_only=True)
 
     class Meta:

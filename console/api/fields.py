@@ -44,6 +44,12 @@ class MomentFilter(django_filters.IsoDateTimeFilter):
     field_class = _MomentField
 
 
+class NamesField(serializers.ListField):
+    """A list of names or sentences."""
+
+    child = serializers.CharField()
+
+
 @extend_schema_field(AMOUNTS)
 class AmountsSerializerField(serializers.JSONField):
     """Amounts of resources."""
@@ -242,9 +248,13 @@ class WorkSerializer(serializers.Serializer):
     cpu_hours = serializers.FloatField()
     words = serializers.CharField(help_text="The same for people: `1.4 GPU-hours and 12 CPU-hours`.")
 
+    def to_representation(self, instance: Mapping[str, float]) -> dict[str, Any]:
+        """From a resource to the seconds of it."""
+        return work_data(instance)
+
 
 def work_data(work: Mapping[str, float]) -> dict[str, Any]:
-    """The work for `WorkSerializer`."""
+    """As `WorkSerializer` describes it."""
     found = {f"{name}_hours": hours(work, name) for name in COUNTED}
     return {**found, "words": work_words(work)}
 
@@ -253,11 +263,6 @@ class RankedLevelSerializer(DataclassSerializer):
     """A level: its rank, 0 the highest, null when nothing is configured, and its name."""
 
     dataclass = NamedLevel
-
-
-def level_data(level: NamedLevel) -> dict[str, Any]:
-    """As `RankedLevelSerializer` describes it."""
-    return {"rank": level.rank, "name": level.name}
 
 
 def moment_data(value: Any) -> Any:

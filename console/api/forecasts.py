@@ -17,7 +17,7 @@ from rest_framework.response import Response
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView, reading, visible_jobs
 from console.api.errors import ConflictError
-from console.api.fields import DataclassSerializer, EpochField, ObjectField, RowSerializer
+from console.api.fields import DataclassSerializer, EpochField, NamesField, ObjectField, RowSerializer
 from console.cluster.models import Job, JobPhase
 from console.forecasts.models import JobForecast, RunTimeModel
 from console.forecasts.quality import PROMISES, ForecastScore, PromiseKept, forecast_quality
@@ -48,11 +48,8 @@ class ExpectedStartSerializer(RowSerializer):
     p50 = EpochField(help_text="The middle of what is expected.")
     low = EpochField()
     high = EpochField(help_text="Null where the end is open.")
-    nodes = serializers.ListField(child=serializers.CharField(), help_text="Where, as it looks now.")
-    after = serializers.ListField(
-        child=serializers.CharField(),
-        help_text="The running jobs whose ends it waits for there, the last first.",
-    )
+    nodes = NamesField(help_text="Where, as it looks now.")
+    after = NamesField(help_text="The running jobs whose ends it waits for there, the last first.")
 
     sooner = SoonerSerializer(
         many=True,
@@ -161,7 +158,7 @@ class StartQuestionSerializer(RowSerializer):
     p50 = EpochField(help_text="The middle of what is expected.")
     low = EpochField()
     high = EpochField(help_text="Null where the end is open.")
-    nodes = serializers.ListField(child=serializers.CharField(), help_text="Where, as it looks now.")
+    nodes = NamesField(help_text="Where, as it looks now.")
 
     class Meta:
         model = StartQuestion

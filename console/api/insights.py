@@ -1,6 +1,5 @@
 """A month or some days against the same time before: what the page of insights shows, and each answer as a file."""
 
-from dataclasses import asdict
 from typing import Any, ClassVar
 
 from django.http import Http404, HttpResponse
@@ -14,7 +13,7 @@ from rest_framework.response import Response
 from console.accounts.permissions import Permission
 from console.api.audit import AnyAnswer
 from console.api.base import ApiView
-from console.api.fields import DataclassSerializer, WorkSerializer, work_data
+from console.api.fields import DataclassSerializer, WorkSerializer
 from console.insights import periods
 from console.insights.answers import (
     QUESTIONS,
@@ -161,12 +160,12 @@ class InsightsView(_Insights):
         answer: dict[str, Any] = {
             "first": found.period.first,
             "last": found.period.last,
-            "seen": asdict(found.seen),
-            "seen_before": asdict(found.seen_before),
+            "seen": found.seen,
+            "seen_before": found.seen_before,
             "comparable": found.comparable,
             "coverage": coverage_words(found),
             "sentences": {each.key: each.sentence for each in sections(found)},
-            **{question: [_row(each) for each in getattr(found, question)] for question in QUESTIONS},
+            **{question: getattr(found, question) for question in QUESTIONS},
         }
         return Response(InsightsSerializer(answer).data)
 
@@ -189,10 +188,3 @@ class InsightsFile(_Insights):
             content_type="text/csv; charset=utf-8",
             headers={"Content-Disposition": f'attachment; filename="{name}"'},
         )
-
-
-def _row(each: Any) -> dict[str, Any]:
-    """A row with its work as the API tells it."""
-    return {
-        name: work_data(value) if isinstance(value, dict) else value for name, value in asdict(each).items()
-    }

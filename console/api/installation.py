@@ -2,7 +2,6 @@
 
 from typing import Any, ClassVar
 
-from django.core.exceptions import ValidationError as DjangoValidationError
 from django.db.models import QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
@@ -18,6 +17,7 @@ from console.accounts.permissions import Permission
 from console.api.base import ApiView, ApiViewSet, changing
 from console.api.fields import (
     DataclassSerializer,
+    NamesField,
     ObjectField,
     ReasonSerializer,
     ReasonSerializerField,
@@ -56,7 +56,7 @@ class SlurmAccountSerializer(serializers.Serializer):
 
     name = serializers.CharField()
     below = serializers.CharField(source="parent", help_text="The account above it; empty: none.")
-    users = serializers.ListField(child=serializers.CharField())
+    users = NamesField()
     jobs = serializers.IntegerField(help_text="Of the last week.")
 
 
@@ -64,16 +64,14 @@ class SetupSerializer(serializers.Serializer):
     """How far the set-up is. `waits`: somebody has asked for an examination, and the worker has not come to it."""
 
     done = serializers.DictField(child=serializers.BooleanField(), help_text="By step.")
-    lacks = serializers.ListField(
-        child=serializers.CharField(), help_text="What is missing until anybody has a level, in sentences."
-    )
+    lacks = NamesField(help_text="What is missing until anybody has a level, in sentences.")
     waits = serializers.BooleanField()
     examined_at = serializers.DateTimeField(allow_null=True)
     findings = FindingSerializer(many=True)
     accounting = serializers.BooleanField(help_text="Whether Slurm keeps accounting here.")
     accounting_fault = serializers.CharField(allow_blank=True)
     unknown_accounts = SlurmAccountSerializer(many=True)
-    partitions_without_levels = serializers.ListField(child=serializers.CharField())
+    partitions_without_levels = NamesField()
 
 
 class SetupView(ApiView):
@@ -170,10 +168,7 @@ class Invitations(ApiViewSet):
         values["partitions"] = _named("partitions", partitions, "name", values["partitions"])
         projects = Project.objects.filter(cluster=self.cluster)
         values["projects"] = _named("projects", projects, "code", values["projects"])
-        try:
-            row, key = invite(guest=Guest(**values), reason=reason, **self.by)
-        except DjangoValidationError as error:
-            raise ValidationError(error.message_dict) from None
+        row, key = invite(guest=Guest(**values), reason=reason, **self.by)
         link = request.build_absolute_uri(f"/invitation/?key={key}")
         told = {**InvitationSerializer(row).data, "link": link, "mailed": mail(row, link)}
         return Response(told, status=status.HTTP_201_CREATED)
@@ -223,8 +218,8 @@ class FileProjectSerializer(serializers.Serializer):
     urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices, required=False)
     deadline = serializers.DateField(required=False, allow_null=True)
     slurm_account = serializers.CharField(required=False, allow_blank=True)
-    managers = serializers.ListField(child=serializers.CharField(), required=False)
-    members = serializers.ListField(child=serializers.CharField(), required=False)
+    managers = NamesField(required=False)
+    members = NamesField(required=False)
     tasks = FileTaskSerializer(many=True, required=False)
 
 
@@ -232,7 +227,7 @@ class FilePartitionSerializer(PolicyDocumentSerializer):
     """A partition's entry: its policy and who administers it."""
 
     name = serializers.CharField()
-    admins = serializers.ListField(child=serializers.CharField(), required=False)
+    admins = NamesField(required=False)
 
 
 class PriorityFileSerializer(serializers.Serializer):
@@ -270,8 +265,8 @@ class ImportResultSerializer(serializers.Serializer):
 
     dry_run = serializers.BooleanField()
     differences = DifferenceSerializer(many=True)
-    projects_left = serializers.ListField(child=serializers.CharField())
-    partitions_left = serializers.ListField(child=serializers.CharField())
+    projects_left = NamesField()
+    partitions_left = NamesField()
 
 
 class ConfigView(ApiView):

@@ -19,7 +19,14 @@ from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.authentication import AddressThrottle
 from console.api.base import ApiView, ApiViewSet
-from console.api.fields import AmountsByNodeField, DataclassSerializer, EpochField, ObjectField, RowSerializer
+from console.api.fields import (
+    AmountsByNodeField,
+    DataclassSerializer,
+    EpochField,
+    NamesField,
+    ObjectField,
+    RowSerializer,
+)
 from console.api.partitions import QuotaUseSerializer, quota_row
 from console.cluster.elastic import WorkerCounter
 from console.cluster.models import Job, JobPhase
@@ -27,7 +34,7 @@ from console.core import clock
 from console.partitions.selectors import task_types_of, visible_partitions
 from console.projects.selectors import elastic_patterns
 from console.reports.levels import Named
-from console.reports.mine import Mine, MyLevel, MyPartition, MyStop, my_jobs
+from console.reports.mine import MyLevel, MyPartition, my_jobs
 from console.steering.acknowledging import LONGEST_SAVED
 from console.steering.actions.checkpoint_tokens import BadTokenError, make_token, read_token
 from console.steering.actions.checkpoints import acknowledge, asked_of
@@ -131,7 +138,7 @@ class JobSerializer(RowSerializer):
         numbers = {"min": elastic.least, "wish": elastic.wish, "now": said.workers}
         return numbers | {"how": elastic.how.value if elastic.how else None, "said_by": said.said_by}
 
-    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
+    @extend_schema_field(NamesField())
     def get_comment_faults(self, job: Job) -> list[str]:
         """The words of its comment that are not understood and change nothing, each in a sentence."""
         return [str(fault) for fault in read_comment(job.comment).faults]
@@ -286,7 +293,7 @@ class WhySerializer(serializers.Serializer):
     job_id = serializers.CharField()
     name = serializers.CharField(allow_blank=True)
     user = serializers.CharField(allow_blank=True)
-    partitions = serializers.ListField(child=serializers.CharField())
+    partitions = NamesField()
     state = serializers.CharField(
         help_text="`pending`, `held`, `running`, `completing`, `ended`, or `forgotten` by the cluster."
     )
@@ -380,13 +387,15 @@ class MyPartitionSerializer(serializers.Serializer):
 class MyStopSerializer(serializers.Serializer):
     """A job of mine that was stopped for another, or is about to be."""
 
-    job_id = serializers.CharField()
-    name = serializers.CharField(allow_blank=True)
-    at = serializers.DateTimeField(allow_null=True, help_text="When it was stopped; null: not yet.")
-    plan = serializers.IntegerField()
-    for_job = serializers.CharField()
-    for_user = serializers.CharField()
-    comes_back = WhyReturnSerializer()
+    job_id = serializers.CharField(source="stop.job_id")
+    name = serializers.CharField(allow_blank=True, source="stop.job_name")
+    at = serializers.DateTimeField(
+        allow_null=True, source="stop.issued_at", help_text="When it was stopped; null: not yet."
+    )
+    plan = serializers.IntegerField(source="plan.pk")
+    for_job = serializers.CharField(source="plan.job_id")
+    for_user = serializers.CharField(source="plan.user")
+    comes_back = WhyReturnSerializer(source="back")
 
 
 class MyJobsSerializer(serializers.Serializer):
@@ -412,31 +421,10 @@ class MyJobs(ApiView):
         """Waiting in the order of their places, running, stopped; then what holds for me in each partition."""
         user = self.person.slurm_user
         rows = visible_partitions(self.person).filter(cluster=self.cluster, revision__isnull=False)
-        return Response(self.get_serializer(_data(user, my_jobs(self.cluster, user, list(rows)))).data)
-
-
-def _data(user: str, mine: Mine) -> dict[str, Any]:
-    return {
-        "user": user,
-        "waiting": mine.waiting,
-        "running": mine.running,
-        "more": mine.more,
-        "stopped": [_stop(each) for each in mine.stopped],
-        "partitions": [_partition(each) for each in mine.partitions],
-    }
-
-
-def _stop(stopped: MyStop) -> dict[str, Any]:
-    stop = stopped.stop
-    return {
-        "job_id": stop.job_id,
-        "name": stop.job_name,
-        "at": stop.issued_at,
-        "plan": stopped.plan.pk,
-        "for_job": stopped.plan.job_id,
-        "for_user": stopped.plan.user,
-        "comes_back": stopped.back,
-    }
+        mine = my_jobs(self.cluster, user, list(rows))
+        lists = {key: getattr(mine, key) for key in ("waiting", "running", "more", "stopped")}
+        partitions = [_partition(each) for each in mine.partitions]
+        return Response(self.get_serializer({"user": user, **lists, "partitions": partitions}).data)
 
 
 def _partition(partition: MyPartition) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from console.api.fields import (
     AmountsSerializerField,
     DataclassSerializer,
     EpochField,
+    NamesField,
     ObjectField,
     ReasonSerializer,
     ReasonSerializerField,
@@ -73,18 +74,12 @@ TOLD: Mapping[str, str] = {
 }
 
 
-class PatternsSerializerField(serializers.ListField):
-    """Shell-style patterns, each once."""
-
-    child = serializers.CharField()
-
-
 class LevelSerializer(DataclassSerializer):
     """One level; the first in the list is the highest."""
 
     dataclass = LevelRule
     must = ("name",)
-    keyword_users = PatternsSerializerField(
+    keyword_users = NamesField(
         required=False,
         help_text="Users who may use the keyword, shell style; an empty list: nobody; left out: everybody.",
     )
@@ -318,7 +313,7 @@ class Revisions(OfPartition, ApiViewSet):
 class DraftSerializer(RowSerializer):
     """A policy that is not in force. `based_on` is the revision that it was begun from."""
 
-    authors = serializers.ListField(child=serializers.CharField(), read_only=True)
+    authors = NamesField(read_only=True)
 
     class Meta:
         model = PolicyDraft
@@ -585,7 +580,7 @@ class ImmuneUserSerializer(serializers.Serializer):
     """One user's immune jobs."""
 
     user = serializers.CharField()
-    jobs = serializers.ListField(child=serializers.CharField(), help_text="Their ids, the oldest first.")
+    jobs = NamesField(help_text="Their ids, the oldest first.")
     why = serializers.ListField(child=serializers.ChoiceField(choices=list(WHY)))
     amounts = AmountsSerializerField()
     since = EpochField()
@@ -662,7 +657,7 @@ class Partitions(ApiViewSet):
 
     def get_serializer_context(self) -> dict[str, Any]:
         """What is observed, asked once for all partitions."""
-        context: dict[str, Any] = super().get_serializer_context()
+        context = dict(super().get_serializer_context())
         if getattr(self, "swagger_fake_view", False):
             return context
         jobs = Job.objects.filter(cluster=self.cluster, phase__in=SHOWN_PHASES)

@@ -17,13 +17,13 @@ from rest_framework.response import Response
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiView, ApiViewSet, changing
-from console.api.errors import ConflictError
 from console.api.fields import (
     AmountsByNodeField,
     AmountsSerializerField,
     DataclassSerializer,
     EpochField,
     MomentFilter,
+    NamesField,
     ReasonSerializer,
     ReasonSerializerField,
     RowSerializer,
@@ -48,7 +48,7 @@ from console.steering.models import (
     Victim,
 )
 from console.steering.operations import pausing
-from console.steering.operations.approving import OutOfDateError, approve, reject
+from console.steering.operations.approving import approve, reject
 from console.steering.operations.closing import close_incident
 from console.steering.operations.differences import since_opened
 from console.steering.operations.instead import mark_of_alternative
@@ -67,12 +67,8 @@ class VictimSerializer(serializers.Serializer):
 
     job = serializers.CharField()
     how = serializers.CharField(help_text="`requeue`, `cancel`, `nodes` or `swap`.")
-    nodes = serializers.ListField(
-        child=serializers.CharField(), required=False, help_text="The nodes that it gives up and goes on."
-    )
-    gets = serializers.ListField(
-        child=serializers.CharField(), required=False, help_text="The nodes that it gets instead (`swap`)."
-    )
+    nodes = NamesField(required=False, help_text="The nodes that it gives up and goes on.")
+    gets = NamesField(required=False, help_text="The nodes that it gets instead (`swap`).")
     worker_of = serializers.CharField(
         required=False,
         help_text="The elastic job that gives it up as a worker, by its array or group, and goes on: no stop.",
@@ -101,7 +97,7 @@ class AlternativeSerializer(serializers.Serializer):
     kind = serializers.CharField(help_text="`wait`, `other_order` (of victims) or `spare` (these victims).")
     possible = serializers.BooleanField(help_text="Whether the job would get room.")
     victims = VictimSerializer(many=True)
-    nodes = serializers.ListField(child=serializers.CharField())
+    nodes = NamesField()
     explain = SaidField()
     order = serializers.CharField(required=False)
     starts_at = EpochField(required=False, help_text="When Slurm expected it to start by itself.")
@@ -122,9 +118,7 @@ class VersionSerializer(RowSerializer):
 
     victims = VictimSerializer(many=True, read_only=True)
     placement = AmountsByNodeField(read_only=True)
-    ended = serializers.ListField(
-        child=serializers.CharField(), help_text="Jobs of the version before it that had ended by then."
-    )
+    ended = NamesField(help_text="Jobs of the version before it that had ended by then.")
 
     class Meta:
         model = PlanVersion
@@ -199,7 +193,7 @@ class PlanSerializer(RowSerializer):
             "undo_reason", "decided_by", "decided_at", "decision_reason", "decided_version", "chosen",
         ]  # fmt: skip
 
-    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
+    @extend_schema_field(NamesField())
     def get_since_opened(self, plan: Plan) -> list[str]:
         """What has changed of what it asks for since it was opened, in sentences."""
         changed = since_opened(ApprovalRequest((plan,)))
@@ -249,9 +243,7 @@ class QuestionSerializer(serializers.Serializer):
         help_text="The plans that are decided together: several for the tasks of one array.",
     )
     version = serializers.IntegerField(help_text="Of the first of these plans; it grows when it is renewed.")
-    since_opened = serializers.ListField(
-        child=serializers.CharField(), help_text="What has changed since the request was opened."
-    )
+    since_opened = NamesField(help_text="What has changed since the request was opened.")
     not_now = serializers.CharField(
         help_text="Why nothing can be approved at the moment although the request stands; else empty."
     )
@@ -261,9 +253,7 @@ class QuestionSerializer(serializers.Serializer):
         help_text="Victims that give up a part and go on, among them workers of elastic jobs; no stops."
     )
     work_lost = WorkSerializer()
-    changes = serializers.ListField(
-        child=serializers.CharField(), help_text="Why approving it would be refused; empty when it would not."
-    )
+    changes = NamesField(help_text="Why approving it would be refused; empty when it would not.")
 
 
 class DecisionSerializer(serializers.Serializer):
@@ -344,14 +334,11 @@ class Plans(ApiViewSet):
         require_write(request, Permission.PLAN_DECIDE, plan)
         sent = self.sent(DecisionSerializer, QuestionSerializer)
         answer: dict[str, Any] = {"plan": plan, "reason": sent["reason"], "seen": sent["seen"], **self.by}
-        try:
-            with changing():
-                if sent["decision"] == REJECT:
-                    done = reject(**answer)
-                else:
-                    done = approve(**answer, instead=sent.get("instead", ""))
-        except OutOfDateError as error:
-            raise ConflictError(str(error)) from error
+        with changing():
+            if sent["decision"] == REJECT:
+                done = reject(**answer)
+            else:
+                done = approve(**answer, instead=sent.get("instead", ""))
         return Response(PlanSerializer(done, context=self.get_serializer_context()).data)
 
 

@@ -259,11 +259,8 @@ class MeasurementView(ApiView):
         data = self.sent(MeasurementResultSerializer, MeasurementResultSerializer)
         if sum(("seconds" in data, "failed" in data, data.get("asks", False))) != 1:
             raise ValidationError({"seconds": [_("Tell either seconds or why it failed, or ask.")]})
-        try:
-            with transaction.atomic():
-                go_on = self._tell(data)
-        except AlreadyToldError as error:
-            raise ConflictError(str(error)) from error
+        with transaction.atomic():
+            go_on = self._tell(data)
         return Response({"go_on": go_on})
 
     def _tell(self, data: dict[str, Any]) -> bool:

@@ -1,6 +1,6 @@
 """Projects as the API reads and writes them."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import django_filters
@@ -19,7 +19,6 @@ from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiView, ApiViewSet, changing
 from console.api.charts import days_asked
-from console.api.errors import ConflictError
 from console.api.fields import (
     VERSION_AND_REASON,
     BoundedNamesField,
@@ -29,11 +28,10 @@ from console.api.fields import (
     VersionField,
     WorkSerializer,
     refuse_long_list,
-    work_data,
 )
 from console.api.openapi import WRITING
 from console.core.missed import MissedChanges
-from console.projects.changing import AlreadyDecidedError, change_as, decide_request, withdraw_request
+from console.projects.changing import change_as, decide_request, withdraw_request
 from console.projects.models import (
     MemberRole,
     Project,
@@ -71,7 +69,7 @@ from console.projects.services import (
     project_data,
 )
 from console.reports.project_levels import MemberLevel, PartitionStanding, PatternLevel, project_levels
-from console.reports.project_work import DAYS, MOST_DAYS, ProjectStops, ProjectWaits, project_work
+from console.reports.project_work import DAYS, MOST_DAYS, ProjectWaits, project_work
 from scheduler.priority.deadline import Schedule, Turn, UrgencyStep
 
 
@@ -201,20 +199,15 @@ class ProjectChangeSerializer(ProjectFieldsSerializer):
     reason = ReasonSerializerField()
 
 
-class ProjectKeysSerializer(serializers.Serializer):
+class ProjectKeysSerializer(ProjectFieldsSerializer):
     """Some keys of a project."""
 
-    code = serializers.CharField(max_length=64, required=False)
-    name = serializers.CharField(max_length=200, required=False)
-    size = serializers.FloatField(required=False)
-    grade = serializers.FloatField(required=False)
-    urgency = serializers.FloatField(required=False)
-    urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices, required=False)
-    deadline = serializers.DateField(allow_null=True, required=False)
-    slurm_account = serializers.CharField(max_length=64, allow_blank=True, required=False)
-    members = MembersField(required=False)
-    managers = ManagersField(required=False)
-    tasks = TaskSerializer(many=True, required=False)
+    def get_fields(self) -> dict[str, Any]:
+        """Each may be left out, and nothing stands for it then."""
+        found = super().get_fields()
+        for name in found.keys() - {"version", "reason"}:
+            found[name].required, found[name].default = False, serializers.empty
+        return found
 
 
 class ProjectPatchSerializer(ProjectKeysSerializer):
@@ -501,17 +494,14 @@ class Requests(ApiViewSet):
             require_write(request, Permission.PROJECT_CHANGE, asked.project)
         sent = self.sent(RequestDecisionSerializer)
         told = {"request": asked, "reason": sent["reason"], **self.by}
-        try:
-            with changing():
-                if sent["decision"] == WITHDRAW:
-                    require_write(request, Permission.PROJECT_CHANGE, asked.project)
-                    done = withdraw_request(**told)
-                else:
-                    require_write(request, Permission.REQUEST_DECIDE)
-                    approve = sent["decision"] != REJECT
-                    done = decide_request(approve=approve, until=sent.get("until"), **told)
-        except AlreadyDecidedError as error:
-            raise ConflictError(str(error)) from error
+        with changing():
+            if sent["decision"] == WITHDRAW:
+                require_write(request, Permission.PROJECT_CHANGE, asked.project)
+                done = withdraw_request(**told)
+            else:
+                require_write(request, Permission.REQUEST_DECIDE)
+                approve = sent["decision"] != REJECT
+                done = decide_request(approve=approve, until=sent.get("until"), **told)
         return Response(RequestSerializer(done).data)
 
 
@@ -613,26 +603,20 @@ class Proposals(ApiViewSet):
         if found.asked_by != self.person.username:
             require_write(request, Permission.REQUEST_DECIDE)
         sent = self.sent(ProposalDecisionSerializer)
-        try:
-            with changing():
-                self._decide(found, sent)
-        except AlreadyDecidedError as error:
-            raise ConflictError(str(error)) from error
+        by = By(self.person.username, sent["reason"], self.request_id)
+        with changing():
+            if sent["decision"] == WITHDRAW:
+                take_back(proposal=found, by=by)
+            else:
+                require_write(request, Permission.REQUEST_DECIDE)
+                if sent["decision"] == REJECT:
+                    turn_down(proposal=found, by=by)
+                else:
+                    require_write(request, Permission.PROJECT_CREATE)
+                    changes = settings_from(sent.get("changes", {}))
+                    accept(proposal=found, data=replace(proposed_data(found), **changes), by=by)
         found.refresh_from_db()
         return Response(ProposalSerializer(found).data)
-
-    def _decide(self, found: ProjectProposal, sent: dict[str, Any]) -> None:
-        by = By(self.person.username, sent["reason"], self.request_id)
-        if sent["decision"] == WITHDRAW:
-            take_back(proposal=found, by=by)
-            return
-        require_write(self.request, Permission.REQUEST_DECIDE)
-        if sent["decision"] == REJECT:
-            turn_down(proposal=found, by=by)
-            return
-        require_write(self.request, Permission.PROJECT_CREATE)
-        changes = settings_from(sent.get("changes", {}))
-        accept(proposal=found, data=replace(proposed_data(found), **changes), by=by)
 
 
 # --- Where a project's people and job names stand, and what became of its jobs.
@@ -674,8 +658,8 @@ class StoppedSerializer(serializers.Serializer):
     """Runs that were stopped, the work lost with them, and what checkpoints kept."""
 
     runs = serializers.IntegerField()
-    work_lost = WorkSerializer()
-    work_kept = WorkSerializer()
+    work_lost = WorkSerializer(source="lost")
+    work_kept = WorkSerializer(source="kept")
 
 
 class ProjectWorkSerializer(serializers.Serializer):
@@ -688,7 +672,7 @@ class ProjectWorkSerializer(serializers.Serializer):
     waiting = WaitsSerializer()
     stopped = StoppedSerializer()
     helped = serializers.IntegerField()
-    others_stopped = StoppedSerializer()
+    others_stopped = StoppedSerializer(source="others")
 
 
 class OfProject(ApiView):
@@ -729,19 +713,4 @@ class ProjectWorkView(OfProject):
     def get(self, request: Request, code: str) -> Response:
         """What it ran, waited, lost by being stopped and gained in the last days."""
         found = project_work(self.project(code), days_asked(request, DAYS, MOST_DAYS))
-        return Response(
-            {
-                "since": serializers.DateTimeField().to_representation(found.since),
-                "ran": work_data(found.ran),
-                "ran_jobs": found.ran_jobs,
-                "started": asdict(found.started),
-                "waiting": asdict(found.waiting),
-                "stopped": _stopped(found.stopped),
-                "helped": found.helped,
-                "others_stopped": _stopped(found.others),
-            }
-        )
-
-
-def _stopped(each: ProjectStops) -> dict[str, Any]:
-    return {"runs": each.runs, "work_lost": work_data(each.lost), "work_kept": work_data(each.kept)}
+        return Response(ProjectWorkSerializer(found).data)

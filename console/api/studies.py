@@ -1,5 +1,6 @@
 """What the last days would have been, as the question at once and a study both tell it."""
 
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 import django_filters
@@ -24,11 +25,11 @@ from console.api.errors import ConflictError
 from console.api.fields import (
     AmountsSerializerField,
     DataclassSerializer,
+    NamesField,
     ObjectField,
     RankedLevelSerializer,
     RowSerializer,
     WorkSerializer,
-    level_data,
     moment_data,
     work_data,
 )
@@ -47,7 +48,7 @@ from console.history.models import Study, StudyKind, StudyState
 from console.history.past import Day, PastStudy, StudySum, over_days_at_once
 from console.history.studies import ask, takes_too_long, visible_studies
 from console.history.studies import cancel as cancel_study
-from console.history.what_if import NotNowError, WhatIfAnswer, what_if
+from console.history.what_if import what_if
 from console.history.wording import lost_by, sentences
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of, visible_partitions
@@ -97,7 +98,7 @@ class PastDaySerializer(DaysSerializer):
 class PastSerializer(DaysSerializer):
     """The last days: `used` of `looks` recorded looks were decided; `cut`: there was no time for the later ones."""
 
-    partitions = serializers.ListField(child=serializers.CharField())
+    partitions = NamesField()
     since = serializers.DateTimeField()
     until = serializers.DateTimeField()
     used = serializers.IntegerField()
@@ -110,13 +111,9 @@ class PastSerializer(DaysSerializer):
 def past_data(past: PastStudy) -> dict[str, Any]:
     """As `PastSerializer` describes it."""
     return {
-        "partitions": list(past.partitions),
+        **{key: getattr(past, key) for key in ("partitions", "used", "looks", "cut", "enough")},
         "since": moment_data(past.since),
         "until": moment_data(past.until),
-        "used": past.used,
-        "looks": past.looks,
-        "cut": past.cut,
-        "enough": past.enough,
         "days": [{"day": day.isoformat(), **_day(sums)} for day, sums in past.days],
         **_day(past.total),
     }
@@ -128,7 +125,7 @@ def _day(day: Day) -> dict[str, Any]:
 
 
 def _sum(side: StudySum) -> dict[str, Any]:
-    waited = [{"level": level_data(level), "hours": round(s / 3600, 4)} for level, s in side.waited.items()]
+    waited = [{"level": asdict(level), "hours": round(s / 3600, 4)} for level, s in side.waited.items()]
     return {"stops": side.stops, "jobs": side.jobs, "work_lost": work_data(side.work), "waited": waited}
 
 
@@ -202,7 +199,7 @@ class ChangedPartitionSerializer(serializers.Serializer):
     partition = serializers.CharField()
     enforcement = serializers.CharField()
     only_planned = serializers.BooleanField()
-    sentences = serializers.ListField(child=serializers.CharField())
+    sentences = NamesField()
     users = MoveSerializer(many=True)
     tasks = MoveSerializer(many=True)
     stopped = StopSerializer(many=True)
@@ -218,7 +215,7 @@ class WhatIfAnswerSerializer(serializers.Serializer):
     at = serializers.DateTimeField()
     jobs = serializers.IntegerField()
     partitions = ChangedPartitionSerializer(many=True)
-    left = serializers.ListField(child=serializers.CharField())
+    left = NamesField()
     past = PastSerializer(allow_null=True)
 
 
@@ -287,62 +284,30 @@ class WhatIf(Asking, ApiView):
         if days and takes_too_long(self.cluster, days):
             text = _("So many recorded looks take longer than a request. Ask for a study (studies/).")
             raise ConflictError(text, code="takes_too_long")
-        try:
-            answer = what_if(self.cluster, change)
-            past = over_days_at_once(self.cluster, change, days) if days else None
-        except NotNowError as error:
-            raise ConflictError(str(error), code="not_now") from error
-        return Response(_answer(answer, past))
-
-
-def _answer(answer: WhatIfAnswer, past: PastStudy | None) -> dict[str, Any]:
-    return {
-        "at": moment_data(answer.at),
-        "jobs": answer.jobs,
-        "partitions": [_partition(each) for each in answer.partitions],
-        "left": list(answer.left),
-        "past": past_data(past) if past else None,
-    }
+        answer = what_if(self.cluster, change)
+        past = over_days_at_once(self.cluster, change, days) if days else None
+        partitions = [_partition(each) for each in answer.partitions]
+        told = {
+            "at": answer.at,
+            "jobs": answer.jobs,
+            "partitions": partitions,
+            "left": answer.left,
+            "past": None,
+        }
+        return Response({**self.get_serializer(told).data, "past": past and past_data(past)})
 
 
 def _partition(found: Comparison) -> dict[str, Any]:
+    same = ("partition", "only_planned", "users", "tasks", "stopped", "spared", "started", "kept_waiting")
     return {
-        "partition": found.partition,
-        "enforcement": found.after.policy.enforcement.value,
-        "only_planned": found.only_planned,
+        **{key: getattr(found, key) for key in same},
+        "enforcement": found.after.policy.enforcement,
         "sentences": sentences(found),
-        "users": [_move(each) for each in found.users],
-        "tasks": [_move(each) for each in found.tasks],
-        "stopped": [_stop(each) for each in found.stopped],
-        "spared": [_stop(each) for each in found.spared],
-        "started": [_start(each) for each in found.started],
-        "kept_waiting": [_start(each) for each in found.kept_waiting],
-        "work_lost": work_data(lost_by(found.stopped)),
+        "work_lost": lost_by(found.stopped),
     }
 
 
-def _told(job: ComparedJob) -> dict[str, Any]:
-    named = {"job": job.job, "name": job.name, "user": job.user}
-    return {**named, "user_level": level_data(job.user_level), "task_level": level_data(job.task_level)}
-
-
-def _move(move: Move) -> dict[str, Any]:
-    levels = {"before": level_data(move.before), "after": level_data(move.after)}
-    return {"who": move.who, **levels, "running": move.running, "waiting": move.waiting}
-
-
-def _stop(stop: ComparedStop) -> dict[str, Any]:
-    both = {"victim": _told(stop.victim), "beneficiary": _told(stop.beneficiary)}
-    return {**both, "how": stop.how.value, "ran_s": stop.ran_s, "amounts": dict(stop.amounts)}
-
-
-def _start(start: Start) -> dict[str, Any]:
-    return {"job": _told(start.job), "nodes": list(start.nodes), "stops": start.stops}
-
-
 # --- Studies: what a change would have done over the last days, worked off by a worker while nobody waits.
-
-# --- The document of an answer about finished jobs (`giveway.hindsight/1`), as the API describes it ---
 
 
 class RangeSerializer(serializers.Serializer):
@@ -438,17 +403,12 @@ class HindsightSerializer(serializers.Serializer):
     runs = serializers.IntegerField()
     runs_meant = serializers.IntegerField()
     shift_s = serializers.IntegerField()
-    not_followed = serializers.ListField(child=serializers.CharField())
+    not_followed = NamesField()
     left_out = JobsLeftOutSerializer()
     sentence = serializers.CharField(help_text="The answer for people.")
     all = GroupSerializer()
     levels = LevelGroupSerializer(many=True)
     projects = ProjectGroupSerializer(many=True)
-
-
-def hindsight_data(doc: dict[str, Any], sentence: str) -> dict[str, Any]:
-    """The document with its sentence."""
-    return {**doc, "sentence": sentence}
 
 
 class StudySerializer(RowSerializer):
@@ -498,7 +458,7 @@ class WholeStudySerializer(StudySerializer):
         """The answer of finished jobs."""
         if not study.result or study.kind != StudyKind.HINDSIGHT:
             return None
-        return hindsight_data(study.result, told_of(study.result).sentence)
+        return {**study.result, "sentence": told_of(study.result).sentence}
 
 
 class NewStudySerializer(ChangeSerializer):
@@ -535,10 +495,7 @@ class Studies(Asking, ApiViewSet):
         """Ask what a change would have done over the last days. Whoever may make the change may ask."""
         sent = self.sent(NewStudySerializer)
         change = self.change(sent)
-        try:
-            study = ask(cluster=self.cluster, change=change, days=sent["days"], **self.by)
-        except NotNowError as error:
-            raise ConflictError(str(error), code="not_now") from error
+        study = ask(cluster=self.cluster, change=change, days=sent["days"], **self.by)
         return Response(WholeStudySerializer(study).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(request=None, responses=WholeStudySerializer)
@@ -587,15 +544,12 @@ class PartitionHindsight(OfPartition):
         partition = self.with_policy()
         require_write(request, Permission.POLICY_CHANGE, partition)
         sent = self.sent(AskHindsightSerializer, WholeStudySerializer)
-        try:
-            study = ask_hindsight(
-                partition=partition,
-                policy=self._policy(partition, sent.get("policy")),
-                days=sent["days"],
-                **self.by,
-            )
-        except NotNowError as error:
-            raise ConflictError(str(error), code="not_now") from error
+        study = ask_hindsight(
+            partition=partition,
+            policy=self._policy(partition, sent.get("policy")),
+            days=sent["days"],
+            **self.by,
+        )
         return Response(WholeStudySerializer(study).data, status=status.HTTP_201_CREATED)
 
     def with_policy(self) -> Partition:

@@ -1,6 +1,8 @@
 """Addresses of API v1."""
 
-from django.urls import URLPattern, path, re_path
+from typing import Any
+
+from django.urls import path, re_path
 from rest_framework.routers import SimpleRouter
 
 from console.api import (
@@ -42,7 +44,7 @@ router.register("studies", studies.Studies, "api-studies")
 
 PARTITION = "partitions/<name:name>/"
 JOB = "jobs/<name:job_id>/"
-urlpatterns: list[URLPattern] = [
+urlpatterns: list[Any] = [
     *router.urls,
     path("account/", accounts.AccountView.as_view(), name="api-account"),
     path("account/sessions/", accounts.SessionsView.as_view(), name="api-sessions"),

@@ -217,7 +217,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "console.api.openapi.ApiSchema",
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_THROTTLE_RATES": {"token": "20/min", "checkpoint": "60/min", "measurement": "600/min"},
-    # Whose X-Forwarded-For is believed: GIVEWAY_TRUSTED_PROXIES, in console/api/throttles.py.
+    # Whose X-Forwarded-For is believed: GIVEWAY_TRUSTED_PROXIES, in console/api/authentication.py.
     "NUM_PROXIES": 0,
     "EXCEPTION_HANDLER": "console.api.handler.exception_handler",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -240,6 +240,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SCHEMA_PATH_PREFIX": r"/api/v1",
+    "PATH_CONVERTER_OVERRIDES": {"name": str},
 }
 
 # --- Background work ----------------------------------------------------------------------------------------------
