@@ -80,7 +80,6 @@ class AccountSerializer(RowSerializer):
 class AccountView(ApiDetail):
     """The account that asks."""
 
-    queryset = User.objects.all()
     serializer_class = AccountSerializer
 
     def get_object(self) -> User:
@@ -91,7 +90,6 @@ class AccountView(ApiDetail):
 class SessionsView(ApiView):
     """The account's sessions in browsers."""
 
-    queryset = User.objects.all()
     serializer_class = AccountSerializer
 
     @extend_schema(request=None, responses={204: None})
@@ -111,11 +109,10 @@ class PasswordSerializer(serializers.Serializer):
 class PasswordView(ApiView):
     """One's own password."""
 
-    queryset = User.objects.all()
     serializer_class = PasswordSerializer
     further_errors: ClassVar = {"PUT": {403, 429, 503}}
 
-    @extend_schema(request=PasswordSerializer, responses={204: None}, operation_id="account_password_set")
+    @extend_schema(operation_id="account_password_set", request=PasswordSerializer, responses={204: None})
     def put(self, request: Request) -> Response:
         """Change it; other sessions of the account end. A wrong old password counts as a guess at the sign-in."""
         sent = self.sent(PasswordSerializer)
@@ -207,7 +204,6 @@ def _shown_once(made: tuple[ApiToken, str]) -> dict[str, Any]:
 class TokenView(ApiView):
     """Signing in with name and password, and out again."""
 
-    queryset = ApiToken.objects.all()
     serializer_class = NewTokenSerializer
     parser_classes: ClassVar[Any] = [BoundedJSONParser, FormParser, MultiPartParser]
     throttle_scope = "token"
@@ -323,7 +319,6 @@ class People(ApiViewSet):
     ending = frozenset({"reason"})
 
     @extend_schema(
-        operation_id="people_list",
         parameters=[
             OpenApiParameter("q", str, description="In the name, the e-mail address or the user name on the cluster."),
             OpenApiParameter("role", str, enum=list(Role.values)),

@@ -127,7 +127,6 @@ class ChainView(ApiView):
     """Up to which row the log was found whole, when and by whom."""
 
     permission = Permission.AUDIT_VIEW
-    queryset = ChainCheck.objects.all()
 
     @extend_schema(responses=ChainSerializer)
     def get(self, request: Request) -> Response:
@@ -171,7 +170,6 @@ class SearchList(ApiList):
     """One's own saved searches, by name."""
 
     permission = Permission.AUDIT_VIEW
-    queryset = SavedSearch.objects.all()
     serializer_class = SearchSerializer
 
     def get_queryset(self) -> QuerySet[SavedSearch]:
@@ -190,7 +188,6 @@ class SearchDetail(ApiView):
     """One of one's own saved searches."""
 
     permission = Permission.AUDIT_VIEW
-    queryset = SavedSearch.objects.all()
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
@@ -288,7 +285,6 @@ class HistorySerializer(serializers.Serializer):
 
 class _HistoryView(ApiView):
     permission = Permission.JOB_VIEW
-    queryset = AuditEntry.objects.all()
     parameters = frozenset({"ordering", "since", "until"})
 
     def stretch(self) -> HistorySpan:

@@ -75,6 +75,8 @@ class ApiView(Validated, generics.GenericAPIView):
     """
 
     permission: ClassVar[Permission | None] = None
+    queryset: QuerySet[Any] = Cluster.objects.none()
+    """Of a view that finds what it answers by itself; the OpenAPI document looks for one."""
     body_limit: ClassVar[str] = "body"
     saves_nothing: ClassVar[bool] = False
     """Whether a write is a question: it is answered outside any transaction, for it may take seconds."""

@@ -5,7 +5,6 @@ from dataclasses import asdict
 from functools import cached_property
 from typing import Any, ClassVar
 
-from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.decorators import method_decorator
@@ -51,7 +50,6 @@ class PartitionReport(ApiView):
     """A report of one partition: 404 for who may not see that."""
 
     permission = Permission.PARTITION_VIEW
-    queryset: QuerySet[Partition] = Partition.objects.all()
 
     def partition(self, name: str, **only: object) -> Partition:
         """The partition of the address, if this account may see it."""
@@ -610,8 +608,7 @@ class PartitionTally(PartitionReport):
     @extend_schema(
         parameters=[
             OpenApiParameter("days", OpenApiTypes.INT, description=f"How far back, {DAYS} unless told.")
-        ],
-        operation_id="partitions_tally_retrieve",
+        ]
     )
     def get(self, request: Request, name: str) -> Response:
         """What enforcing would have done lately: who would have got room, who been stopped, what work lost."""

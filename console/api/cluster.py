@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 import django_filters
 from django.db.models import QuerySet
 from django_filters.rest_framework import FilterSet
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,7 +15,6 @@ from console.api.fields import AmountsSerializerField, NamesField, ObjectField, 
 from console.cluster.models import Cluster, Node
 from console.needs.rows import NeedKind
 from console.needs.selectors import needs_of
-from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
 from console.steering.operations.standing import standing
 
@@ -62,7 +60,6 @@ class ClusterSerializer(RowSerializer):
 class ClusterView(ApiDetail):
     """The cluster that this console is attached to."""
 
-    queryset = Cluster.objects.all()
     serializer_class = ClusterSerializer
 
     def get_object(self) -> Cluster:
@@ -150,10 +147,8 @@ class NeedsView(ApiView):
     """What needs the asker."""
 
     permission = Permission.PARTITION_VIEW
-    queryset: ClassVar[Any] = Partition.objects.all()
     serializer_class = NeedsSerializer
 
-    @extend_schema(operation_id="needs_retrieve")
     def get(self, request: Request) -> Response:
         """What the asker may act on, and should."""
         partitions = visible_partitions(self.person).filter(cluster=self.cluster)

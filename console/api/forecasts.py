@@ -18,7 +18,7 @@ from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView, reading, visible_jobs
 from console.api.errors import ConflictError
 from console.api.fields import DataclassSerializer, EpochField, NamesField, ObjectField, RowSerializer
-from console.cluster.models import Job, JobPhase
+from console.cluster.models import JobPhase
 from console.forecasts.models import JobForecast, RunTimeModel
 from console.forecasts.quality import PROMISES, ForecastScore, PromiseKept, forecast_quality
 from console.forecasts.selectors import forecasts_of
@@ -91,10 +91,8 @@ class JobStartView(ApiView):
     """When one job is expected to start."""
 
     permission = Permission.JOB_VIEW
-    queryset = Job.objects.all()
     serializer_class = ExpectedStartSerializer
 
-    @extend_schema(operation_id="jobs_start_retrieve")
     def get(self, request: Request, job_id: str) -> Response:
         """When it starts and where; 404 where nothing is expected: it does not wait, or may not start yet."""
         found = expected_starts(self.cluster, visible_jobs(self.person, self.cluster).filter(job_id=job_id))
@@ -128,10 +126,8 @@ class JobStopChanceView(ApiView):
     """How likely one job is stopped."""
 
     permission = Permission.JOB_VIEW
-    queryset = Job.objects.all()
     serializer_class = StopChanceSerializer
 
-    @extend_schema(operation_id="jobs_stop_chance_retrieve")
     def get(self, request: Request, job_id: str) -> Response:
         """The chance that its run is stopped within the hour; 404 where none is said: it does not run, is protected,
         nobody is stopped there, or chances have not been worth anything there yet."""
@@ -187,7 +183,6 @@ class StartQuestionList(ApiView):
     """Questions when a job would start."""
 
     permission = Permission.JOB_VIEW
-    queryset = StartQuestion.objects.all()
     serializer_class = StartQuestionSerializer
     further_errors: ClassVar = {"POST": {409}}
 
@@ -223,7 +218,6 @@ class StartQuestionDetail(ApiDetail):
     """One question, to who asked it."""
 
     permission = Permission.JOB_VIEW
-    queryset = StartQuestion.objects.all()
     serializer_class = StartQuestionSerializer
 
     def get_queryset(self) -> QuerySet[StartQuestion]:
@@ -321,10 +315,8 @@ class JobForecastView(ApiView):
     """What is forecast of one job."""
 
     permission = Permission.JOB_VIEW
-    queryset = Job.objects.all()
     serializer_class = JobForecastSerializer
 
-    @extend_schema(operation_id="jobs_forecast_retrieve")
     def get(self, request: Request, job_id: str) -> Response:
         """How long it will run and when it ends; 404 where nothing is forecast of it, as of a job that has ended."""
         jobs = visible_jobs(self.person, self.cluster).filter(job_id=job_id)
@@ -338,10 +330,8 @@ class ForecastsView(ApiView):
     """How good forecasts were."""
 
     permission = Permission.JOB_VIEW
-    queryset = JobForecast.objects.all()
     serializer_class = ForecastsSerializer
 
-    @extend_schema(operation_id="forecasts_retrieve")
     def get(self, request: Request) -> Response:
         """Jobs that ended within the last weeks: how near their forecasts were, and what was promised and kept."""
         names = visible_partitions(self.person).filter(cluster=self.cluster).values_list("name", flat=True)

@@ -29,7 +29,6 @@ from console.insights.answers import (
 from console.insights.exporting import as_csv
 from console.insights.selectors import insights
 from console.insights.wording import coverage_words, sections
-from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
 
 PARAMETERS = [
@@ -131,7 +130,6 @@ class InsightsSerializer(serializers.Serializer):
 
 class _Insights(ApiView):
     permission = Permission.PARTITION_VIEW
-    queryset = Partition.objects.all()
     parameters: ClassVar = frozenset({"days", "month", "partition"})
 
     def found(self) -> Insights:

@@ -36,7 +36,7 @@ from console.setup import selectors
 from console.setup.asking import ask
 from console.setup.inviting import Guest, SpentError, invite, withdraw
 from console.setup.mailing import mail
-from console.setup.models import Examination, Invitation
+from console.setup.models import Invitation
 
 MOST_DAYS = 30
 NO_PROMOTION = (
@@ -78,15 +78,13 @@ class SetupView(ApiView):
     """What the pages of the first minutes show; administrators only."""
 
     permission = Permission.INSTALLATION_SET_UP
-    queryset = Examination.objects.all()
     serializer_class = SetupSerializer
 
-    @extend_schema(operation_id="setup_retrieve")
     def get(self, request: Request) -> Response:
         """Steps, the doctor's findings, and the Slurm accounts that no project stands for."""
         return self._answer()
 
-    @extend_schema(request=None, responses=SetupSerializer, operation_id="setup_examine")
+    @extend_schema(operation_id="setup_examine", request=None, responses=SetupSerializer)
     def post(self, request: Request) -> Response:
         """Have the worker examine the installation and ask Slurm's accounting; it answers within seconds."""
         ask(self.cluster)
@@ -272,7 +270,6 @@ class ImportResultSerializer(serializers.Serializer):
 class ConfigView(ApiView):
     """The priority file of this cluster."""
 
-    queryset = Partition.objects.none()
     serializer_class = PriorityFileSerializer
     further_errors: ClassVar = {"GET": {404}}
     body_limit = "file"
@@ -282,10 +279,10 @@ class ConfigView(ApiView):
         return frozenset({"partition"}) if request.method in {"GET", "HEAD"} else frozenset()
 
     @extend_schema(
+        operation_id="config_export",
         parameters=[
             OpenApiParameter("partition", description="Only this partition's entry, without projects.")
         ],
-        operation_id="config_export",
     )
     def get(self, request: Request) -> Response:
         """The priority file as it is now. Importing it again changes nothing."""
@@ -297,7 +294,7 @@ class ConfigView(ApiView):
         return Response(export_config(self.cluster, partition))
 
     @extend_schema(
-        request=ImportSerializer, responses={200: ImportResultSerializer}, operation_id="config_import"
+        operation_id="config_import", request=ImportSerializer, responses={200: ImportResultSerializer}
     )
     def post(self, request: Request) -> Response:
         """Import a priority file, or see with `dry_run` what importing it would change.

@@ -316,10 +316,9 @@ class JobWhy(ApiView):
     """Why a job waits, why it was stopped, for whom and by which rule, and when it comes back."""
 
     permission = Permission.JOB_VIEW
-    queryset = Job.objects.all()
     serializer_class = WhySerializer
 
-    @extend_schema(responses=WhySerializer, operation_id="jobs_why_retrieve")
+    @extend_schema(responses=WhySerializer)
     def get(self, request: Request, job_id: str) -> Response:
         """The answer for one job or one task of an array (`41_2`), also when the cluster has forgotten it."""
         answer = why(self.cluster, job_id)
@@ -413,10 +412,9 @@ class MyJobs(ApiView):
     """My jobs, my levels and my quotas. Who I am follows from the account, and from nothing in the address."""
 
     permission = Permission.JOB_VIEW
-    queryset = Job.objects.all()
     serializer_class = MyJobsSerializer
 
-    @extend_schema(operation_id="my_jobs_retrieve", responses=MyJobsSerializer)
+    @extend_schema(responses=MyJobsSerializer)
     def get(self, request: Request) -> Response:
         """Waiting in the order of their places, running, stopped; then what holds for me in each partition."""
         user = self.person.slurm_user
@@ -518,7 +516,6 @@ class CheckpointTokenView(ApiView):
     """A job's checkpoint token."""
 
     permission = Permission.JOB_VIEW
-    queryset = Job.objects.all()
     serializer_class = CheckpointTokenSerializer
     further_errors: ClassVar = {"POST": {409}}
 
@@ -539,7 +536,6 @@ class CheckpointTokenView(ApiView):
 class CheckpointView(ApiView):
     """Acknowledging a checkpoint."""
 
-    queryset = Checkpoint.objects.all()
     serializer_class = CheckpointSerializer
     permission_classes: ClassVar[Any] = [AllowAny]
     throttle_classes: ClassVar[Any] = [PerJobThrottle]

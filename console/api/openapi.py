@@ -32,7 +32,11 @@ class ApiSchema(AutoSchema):
         """The docstring of the method, or of the view when the method is one that all views share."""
         if own := type(self.view).__dict__.get(self._action()):
             return inspect.getdoc(own) or ""
-        return getattr(self.view, "one", "") if self._action() == "retrieve" else inspect.getdoc(type(self.view)) or ""
+        return (
+            getattr(self.view, "one", "")
+            if self._action() == "retrieve"
+            else inspect.getdoc(type(self.view)) or ""
+        )
 
     def _action(self) -> str:
         """The view's method that answers: of a set of views it has a name of its own."""

@@ -212,8 +212,6 @@ class PolicyPatchSerializer(BasedOnSerializer):
 class OfPartition(ApiView):
     """What hangs on a partition's policy: 404 for who may not see that."""
 
-    queryset: QuerySet[Any] = PolicyRevision.objects.all()
-
     @property
     def partition(self) -> Partition:
         """The partition of the address, if this account may see its policy."""
@@ -244,7 +242,6 @@ class PolicyView(OfPartition):
         """What differs between that revision and the one in force."""
         return missed_revisions(self.partition, version)
 
-    @extend_schema(operation_id="partitions_policy_retrieve")
     def get(self, request: Request, name: str) -> Response:
         """The policy in force, with who put it there and why."""
         return self._answer(self.partition.revision)
@@ -492,11 +489,9 @@ class QuotaUseList(ApiList):
 
     permission = Permission.PARTITION_VIEW
     parameters: ClassVar = frozenset({"user"})
-    queryset = Partition.objects.all()
     serializer_class = QuotaUseSerializer
 
     @extend_schema(
-        operation_id="partitions_quotas_list",
         parameters=[OpenApiParameter("user", OpenApiTypes.STR, description="Exactly this user's.")],
         responses=QuotaUseSerializer(many=True),
     )

@@ -437,7 +437,6 @@ class Switch(ApiView):
     """What both switches share."""
 
     permission = Permission.PARTITION_VIEW
-    queryset = Pause.objects.all()
 
     def _pull(self, partition: Partition | None) -> None:
         require_write(
@@ -471,12 +470,11 @@ class PauseAll(Switch):
 
     serializer_class = EverythingSerializer
 
-    @extend_schema(operation_id="pause_retrieve")
     def get(self, request: Request) -> Response:
         """What is paused."""
         return self._answer()
 
-    @extend_schema(request=PauseReasonSerializer, operation_id="pause_set")
+    @extend_schema(operation_id="pause_set", request=PauseReasonSerializer)
     def put(self, request: Request) -> Response:
         """Stop nobody anywhere from the next cycle on. What is paused already stays as it was paused first."""
         self._set(None)
@@ -503,12 +501,11 @@ class PartitionPause(Switch):
         rows = visible_partitions(self.person).filter(cluster=self.cluster)
         return get_object_or_404(rows, name=self.kwargs["name"])
 
-    @extend_schema(operation_id="partitions_pause_retrieve")
     def get(self, request: Request, name: str) -> Response:
         """Whether anybody may be stopped in the partition."""
         return self._answer(self._partition())
 
-    @extend_schema(request=PauseReasonSerializer, operation_id="partitions_pause_set")
+    @extend_schema(operation_id="partitions_pause_set", request=PauseReasonSerializer)
     def put(self, request: Request, name: str) -> Response:
         """Stop nobody in the partition from the next cycle on. What is paused already stays as it was paused first."""
         partition = self._partition()

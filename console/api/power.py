@@ -28,16 +28,7 @@ from console.power.causes import NewDriver
 from console.power.figures import NewReading
 from console.power.incidents import incidents_of
 from console.power.loss_views import visible_losses
-from console.power.models import (
-    DrainState,
-    Measurement,
-    MeasuringRule,
-    PowerIncident,
-    Processor,
-    RunLoss,
-    Source,
-    ToldDriver,
-)
+from console.power.models import DrainState, Measurement, MeasuringRule, PowerIncident, Processor, Source
 from console.power.overview import power_of
 from console.power.selectors import nodes_of, processors_of
 from console.power.services import (
@@ -125,7 +116,6 @@ class PowerOfPartition(ApiView):
 class PowerView(PowerOfPartition, ApiList):
     """The compute power of a partition's processors."""
 
-    queryset = Processor.objects.all()
     serializer_class = ProcessorSerializer
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
@@ -171,7 +161,6 @@ class ChangedRuleSerializer(serializers.Serializer):
 class RuleView(PowerOfPartition):
     """How a partition is measured."""
 
-    queryset = MeasuringRule.objects.all()
     serializer_class = MeasuringRuleSerializer
 
     def get(self, request: Request, name: str) -> Response:
@@ -211,7 +200,6 @@ class MeasureNowSerializer(serializers.Serializer):
 class MeasureNowView(PowerOfPartition, ApiList):
     """Measurements of a partition."""
 
-    queryset = Measurement.objects.all()
     serializer_class = MeasurementSerializer
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
@@ -246,7 +234,6 @@ class MeasurementThrottle(AddressThrottle):
 class MeasurementView(ApiView):
     """The results of measurements."""
 
-    queryset = Measurement.objects.all()
     serializer_class = GoOnSerializer
     permission_classes: ClassVar[Any] = [AllowAny]
     throttle_classes: ClassVar[Any] = [MeasurementThrottle]
@@ -303,7 +290,6 @@ class DriversSerializer(serializers.Serializer):
 class DriversView(PowerOfPartition):
     """Drivers and firmware of a partition's nodes."""
 
-    queryset = ToldDriver.objects.all()
     serializer_class = DriversSerializer
 
     @extend_schema(request=DriversSerializer, responses={200: MeasurementSerializer(many=True)})
@@ -354,7 +340,6 @@ class PowerIncidentReasonSerializer(serializers.Serializer):
 class PowerIncidentList(PowerOfPartition, ApiList):
     """Processors of a partition that stand out."""
 
-    queryset = PowerIncident.objects.all()
     serializer_class = PowerIncidentSerializer
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
@@ -366,7 +351,6 @@ class PowerIncidentList(PowerOfPartition, ApiList):
 class PowerIncidentAct(PowerOfPartition):
     """Something that is done about one."""
 
-    queryset = PowerIncident.objects.all()
     serializer_class = PowerIncidentSerializer
     further_errors: ClassVar = {"POST": {409}}
     act: ClassVar[Callable[..., Any]]
@@ -440,7 +424,6 @@ class ProjectLossSerializer(serializers.Serializer):
 class ProjectLossList(PowerOfPartition, ApiList):
     """Hours lost to waiting for the slowest processor."""
 
-    queryset = RunLoss.objects.all()
     serializer_class = ProjectLossSerializer
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:

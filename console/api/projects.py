@@ -404,16 +404,14 @@ class RulesView(ApiView):
     """The rules for all projects of the installation."""
 
     permission = Permission.PROJECT_VIEW
-    queryset = ProjectRules.objects.all()
     serializer_class = RulesInForceSerializer
     further_errors: ClassVar = {"PUT": {409}}
 
-    @extend_schema(operation_id="project_rules_retrieve")
     def get(self, request: Request) -> Response:
         """The rules in force."""
         return self._answer(rules_row())
 
-    @extend_schema(request=RulesChangeSerializer, operation_id="project_rules_update")
+    @extend_schema(request=RulesChangeSerializer)
     def put(self, request: Request) -> Response:
         """Set all rules. They count from the next cycle on."""
         require_write(request, Permission.PROJECT_RULES)
@@ -679,7 +677,6 @@ class OfProject(ApiView):
     """What hangs on a project: 404 for who may not see that."""
 
     permission = Permission.PROJECT_VIEW
-    queryset = Project.objects.all()
 
     def project(self, code: str) -> Project:
         """The project of the address, if this account may see it."""
@@ -691,7 +688,6 @@ class ProjectLevels(OfProject):
 
     serializer_class = StandingsSerializer
 
-    @extend_schema(operation_id="projects_levels_retrieve")
     def get(self, request: Request, code: str) -> Response:
         """The levels of its members and task patterns in each partition, as the next cycle will find them."""
         found = {"partitions": project_levels(self.project(code))}
@@ -707,8 +703,7 @@ class ProjectWorkView(OfProject):
     @extend_schema(
         parameters=[
             OpenApiParameter("days", OpenApiTypes.INT, description=f"How far back, 1 to {MOST_DAYS}.")
-        ],
-        operation_id="projects_work_retrieve",
+        ]
     )
     def get(self, request: Request, code: str) -> Response:
         """What it ran, waited, lost by being stopped and gained in the last days."""

@@ -270,13 +270,10 @@ class WhatIf(Asking, ApiView):
 
     saves_nothing = True
 
-    queryset = Partition.objects.none()
     serializer_class = WhatIfAnswerSerializer
     further_errors: ClassVar = {"POST": {404, 409}}
 
-    @extend_schema(
-        request=WhatIfSerializer, responses={200: WhatIfAnswerSerializer}, operation_id="what_if_create"
-    )
+    @extend_schema(request=WhatIfSerializer, responses={200: WhatIfAnswerSerializer})
     def post(self, request: Request) -> Response:
         """What a change would do to the cluster as it was seen last, compared with no change. Nothing is saved."""
         values = self.sent(WhatIfSerializer)
@@ -572,7 +569,6 @@ class StudyFile(ApiView):
     """The answer about finished jobs as a file: a line for all, each level and each project."""
 
     permission = Permission.STUDY_VIEW
-    queryset = Study.objects.all()
     content_negotiation_class = AnyAnswer
 
     @extend_schema(responses={(200, "text/csv"): OpenApiTypes.BYTE})

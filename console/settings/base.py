@@ -240,7 +240,6 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SCHEMA_PATH_PREFIX": r"/api/v1",
-    "PATH_CONVERTER_OVERRIDES": {"name": str},
 }
 
 # --- Background work ----------------------------------------------------------------------------------------------
