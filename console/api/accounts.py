@@ -19,19 +19,12 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.accounts import tokens
 from console.accounts.access import require_write
 from console.accounts.guesses import locked_for
 from console.accounts.models import ApiToken, Role, Scope, User
 from console.accounts.permissions import Permission
 from console.accounts.services import account_data, change_account, end_sessions
-from console.accounts.tokens import (
-    MOST_DAYS,
-    USUAL_DAYS,
-    TokenData,
-    make_token,
-    revoke_all_tokens,
-    revoke_token,
-)
 from console.api.authentication import AddressThrottle, obtain_token
 from console.api.base import ApiDetail, ApiView, ApiViewSet, changing
 from console.api.errors import LockedOutError
@@ -165,7 +158,10 @@ class WantedSerializer(serializers.Serializer):
     name = serializers.CharField(max_length=60, help_text="What uses it; each name once.")
     scope = ScopeField(help_text="What it may do, within what the account may.")
     days = serializers.IntegerField(
-        min_value=1, max_value=MOST_DAYS, default=USUAL_DAYS, help_text="After so many days it ends."
+        min_value=1,
+        max_value=tokens.MOST_DAYS,
+        default=tokens.USUAL_DAYS,
+        help_text="After so many days it ends.",
     )
 
 
@@ -233,15 +229,15 @@ class TokenView(ApiView):
         wanted = self.sent(CredentialsSerializer)
         pair = {key: wanted.pop(key) for key in ("username", "password")}
         asked = request._request  # noqa: SLF001 - axes marks Django's own request
-        return Response(_shown_once(obtain_token(asked, data=TokenData(**wanted), **pair)))
+        return Response(_shown_once(obtain_token(asked, data=tokens.TokenData(**wanted), **pair)))
 
     @extend_schema(request=None, responses={204: None})
     def delete(self, request: Request) -> Response:
         """Revoke the token that is sent, at once. With a browser's session: all of the account's tokens."""
         if isinstance(request.auth, ApiToken):
-            revoke_token(request.auth, **self.by)
+            tokens.revoke_token(request.auth, **self.by)
         else:
-            revoke_all_tokens(self.person, **self.by)
+            tokens.revoke_all_tokens(self.person, **self.by)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -263,14 +259,14 @@ class OwnTokens(ApiViewSet):
         """Make a token. Needs a browser's session: a token makes no tokens."""
         if request.auth is not None:
             raise PermissionDenied(NO_OFFSPRING)
-        data = TokenData(**self.sent(WantedSerializer))
-        made = make_token(self.person, data, **self.by)
+        data = tokens.TokenData(**self.sent(WantedSerializer))
+        made = tokens.make_token(self.person, data, **self.by)
         return Response(_shown_once(made), status=status.HTTP_201_CREATED)
 
     @extend_schema(request=None, responses={204: None})
     def destroy(self, request: Request, pk: int) -> Response:
         """Revoke it; nothing that carries it is let in any more."""
-        revoke_token(self.get_object(), **self.by)
+        tokens.revoke_token(self.get_object(), **self.by)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -361,7 +357,7 @@ class People(ApiViewSet):
     def token(self, request: Request, username: str, pk: int) -> Response:
         """Take it back."""
         token = get_object_or_404(ApiToken, user=self._account(), pk=pk)
-        revoke_token(token, **self._with_reason())
+        tokens.revoke_token(token, **self._with_reason())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     def _account(self) -> User:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from django.core.exceptions import ValidationError as DjangoValidationError
 from django.db.models import QuerySet
 from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.urls import register_converter
 from django.urls.converters import StringConverter
 from django.utils.cache import patch_cache_control
@@ -36,6 +37,7 @@ from console.cluster.selectors import shown_cluster
 from console.core.errors import ChangedSinceError
 from console.core.resaying import resay
 from console.core.saying import in_a_row, is_english
+from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
 from scheduler.contracts.errors import InputError
 
@@ -55,6 +57,9 @@ def register() -> None:
 
 # Moments are told in UTC, wherever this machine is (docs/api.md); by itself each field takes TIME_ZONE.
 serializers.DateTimeField.timezone = UTC
+
+
+PAGES = frozenset({"limit", "offset"})
 
 
 class MayRead(BasePermission):
@@ -122,6 +127,24 @@ class ApiView(Validated, generics.GenericAPIView):
         valid(body, read or self.serializer_class)
         return dict(body.validated_data)
 
+    def partitions(self, **only: object) -> QuerySet[Partition]:
+        """The partitions that this account may see."""
+        return visible_partitions(self.person).filter(cluster=self.cluster, **only)
+
+    def partition_shown(self, **only: object) -> Partition:
+        """The partition that the address names, if this account may see it."""
+        return get_object_or_404(self.partitions(**only), name=self.kwargs["name"])
+
+    def visible_jobs(self, **only: object) -> QuerySet[Job]:
+        """The jobs of these partitions."""
+        names = list(self.partitions().values_list("name", flat=True))
+        return Job.objects.filter(cluster=self.cluster, partition__in=names, **only)
+
+    def paged(self, rows: Any) -> Response:
+        """One page of rows."""
+        page = self.paginate_queryset(rows)
+        return self.get_paginated_response(self.get_serializer(page, many=True).data)
+
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Who asks comes first, then whether the question makes sense."""
         super().initial(request, *args, **kwargs)
@@ -181,7 +204,7 @@ class ApiView(Validated, generics.GenericAPIView):
 
 def list_parameters(view: Any) -> frozenset[str]:
     """Filters and pages."""
-    return frozenset(view.filterset_class.base_filters if view.filterset_class else ()) | {"limit", "offset"}
+    return PAGES | frozenset(view.filterset_class.base_filters if view.filterset_class else ())
 
 
 class ApiList(mixins.ListModelMixin, ApiView):
@@ -281,12 +304,3 @@ def reading(inside: str = "") -> Iterator[None]:
         detail: dict[str, Any] = serializers.as_serializer_error(error)
         beside = {REASON: detail.pop(REASON)} if REASON in detail else {}
         raise ValidationError(({inside: detail} if inside and detail else detail) | beside) from error
-
-
-# --- What the asker sees of the mirror.
-
-
-def visible_jobs(user: User, cluster: Cluster) -> QuerySet[Job]:
-    """The jobs of the partitions that the asker sees."""
-    names = visible_partitions(user).filter(cluster=cluster).values_list("name", flat=True)
-    return Job.objects.filter(cluster=cluster, partition__in=list(names))

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
@@ -19,14 +18,8 @@ from rest_framework.response import Response
 
 from console.accounts.access import require_read
 from console.accounts.permissions import Permission
+from console.api import fields
 from console.api.base import ApiView
-from console.api.fields import (
-    DataclassSerializer,
-    RankedLevelSerializer,
-    WorkSerializer,
-    moment_data,
-    work_data,
-)
 from console.cluster.selectors import seen_nodes
 from console.core import clock, saying
 from console.core.saying import in_a_row
@@ -34,7 +27,7 @@ from console.history.quota_times import QuotaLine, QuotaStep, read_quota_times, 
 from console.history.spans import SPANS, USUAL
 from console.history.timeline import UNCONFIGURED, Timeline, TimelineStep, read_timeline
 from console.partitions.models import Partition
-from console.partitions.selectors import policy_of, visible_partitions
+from console.partitions.selectors import policy_of
 from console.reports.lane_json import SCHEMA, written_lanes
 from console.reports.lane_window import BadWindowError, LaneWindow
 from console.reports.lanes import Lanes, read_lanes, usual_window
@@ -50,12 +43,6 @@ class PartitionReport(ApiView):
     """A report of one partition: 404 for who may not see that."""
 
     permission = Permission.PARTITION_VIEW
-
-    def partition(self, name: str, **only: object) -> Partition:
-        """The partition of the address, if this account may see it."""
-        return get_object_or_404(
-            visible_partitions(self.person).filter(cluster=self.cluster, **only), name=name
-        )
 
 
 def days_asked(request: Request, usual: int, most: int) -> int:
@@ -88,7 +75,7 @@ class MeansField(serializers.DictField):
 class LevelJobsSerializer(serializers.Serializer):
     """Jobs of a level, on the average."""
 
-    level = RankedLevelSerializer()
+    level = fields.RankedLevelSerializer()
     jobs = serializers.FloatField()
 
 
@@ -102,13 +89,13 @@ class TimelineStepSerializer(serializers.Serializer):
     waiting = LevelJobsSerializer(many=True)
     started = serializers.IntegerField()
     stops = serializers.IntegerField()
-    work_lost = WorkSerializer()
+    work_lost = fields.WorkSerializer()
 
 
 class LevelWaitSerializer(serializers.Serializer):
     """How long jobs of a level had waited when they started."""
 
-    level = RankedLevelSerializer()
+    level = fields.RankedLevelSerializer()
     jobs = serializers.IntegerField()
     mean_s = serializers.FloatField()
 
@@ -133,7 +120,7 @@ class PartitionTimeline(PartitionReport):
     def get(self, request: Request, name: str) -> Response:
         """From the record of minutes; the last step is not over yet."""
         span = span_asked(request)
-        partition = self.partition(name, revision__isnull=False)
+        partition = self.partition_shown(revision__isnull=False)
         found, policy = read_timeline(partition, span), policy_of(partition)
         waits = [
             {"level": _level(policy, each.level), "jobs": each.jobs, "mean_s": round(each.mean_s, 1)}
@@ -153,14 +140,14 @@ class PartitionTimeline(PartitionReport):
 def _timeline_step(step: TimelineStep, found: Timeline, policy: PartitionPolicy) -> dict[str, Any]:
     seen = [level for level in found.levels if level in step.pending]
     return {
-        "at": moment_data(step.at),
+        "at": fields.moment_data(step.at),
         "minutes": step.minutes,
         "used": _means(step.used, step),
         "total": _means(step.total, step),
         "waiting": [{"level": _level(policy, level), "jobs": round(step.mean(level), 3)} for level in seen],
         "started": step.starts,
         "stops": step.stops,
-        "work_lost": work_data(step.work_lost),
+        "work_lost": fields.work_data(step.work_lost),
     }
 
 
@@ -216,7 +203,7 @@ class QuotaTimesSerializer(serializers.Serializer):
 
     span = serializers.ChoiceField(choices=list(SPANS))
     step_s = serializers.IntegerField()
-    level = RankedLevelSerializer(allow_null=True)
+    level = fields.RankedLevelSerializer(allow_null=True)
     limits = QuotaLineSerializer(many=True)
 
 
@@ -237,7 +224,7 @@ class QuotaTimesView(PartitionReport):
     )
     def get(self, request: Request, name: str) -> Response:
         """From the record of minutes, for who may see the policy; the last step is not over yet."""
-        partition = self.partition(name, revision__isnull=False)
+        partition = self.partition_shown(revision__isnull=False)
         require_read(request, Permission.POLICY_VIEW, partition)
         policy = policy_of(partition)
         span = span_asked(request)
@@ -279,7 +266,7 @@ def _peak(peak: Any, **beside: int) -> dict[str, Any]:
 def _quota_step(step: QuotaStep) -> dict[str, Any]:
     peak = step.peak
     return {
-        "at": moment_data(step.at),
+        "at": fields.moment_data(step.at),
         "minutes": step.minutes,
         "share": None if step.share is None else round(step.share, 4),
         "peak": peak and _peak(peak),
@@ -364,7 +351,7 @@ class LaneSaveSerializer(serializers.Serializer):
     plan = serializers.IntegerField()
 
 
-class LanesSerializer(DataclassSerializer):
+class LanesSerializer(fields.DataclassSerializer):
     """All that the chart draws. Moments are epoch seconds."""
 
     dataclass = Lanes
@@ -394,7 +381,7 @@ class LiveChart(PartitionReport):
     @cached_property
     def shown(self) -> Partition:
         """The partition of the address; asked for once, and before any tag is compared."""
-        return self.partition(self.kwargs["name"], revision__isnull=False)
+        return self.partition_shown(revision__isnull=False)
 
     def weak_tag(self) -> str:
         """The mirror's version, for some seconds: forecasts move without it."""
@@ -569,8 +556,8 @@ class SumSerializer(serializers.Serializer):
     jobs = serializers.IntegerField()
     stops = serializers.IntegerField()
     shrinks = serializers.IntegerField(help_text="Workers that elastic jobs would have given up; no stops.")
-    work_lost = WorkSerializer(source="work")
-    work_kept = WorkSerializer(
+    work_lost = fields.WorkSerializer(source="work")
+    work_kept = fields.WorkSerializer(
         source="kept", help_text="Of the workers that stay: lost, had these jobs been stopped."
     )
 
@@ -612,7 +599,7 @@ class PartitionTally(PartitionReport):
     )
     def get(self, request: Request, name: str) -> Response:
         """What enforcing would have done lately: who would have got room, who been stopped, what work lost."""
-        partition = self.partition(name)
+        partition = self.partition_shown()
         tally = shadow_tally(partition, days_asked(request, DAYS, MOST_DAYS))
         told = {"partition": partition.name, "since": tally.since, "cut": tally.cut, **asdict(tally.total)}
         told["days"] = [{"day": day, **asdict(each)} for day, each in tally.days]

@@ -15,7 +15,6 @@ from console.api.fields import AmountsSerializerField, NamesField, ObjectField, 
 from console.cluster.models import Cluster, Node
 from console.needs.rows import NeedKind
 from console.needs.selectors import needs_of
-from console.partitions.selectors import visible_partitions
 from console.steering.operations.standing import standing
 
 
@@ -151,6 +150,6 @@ class NeedsView(ApiView):
 
     def get(self, request: Request) -> Response:
         """What the asker may act on, and should."""
-        partitions = visible_partitions(self.person).filter(cluster=self.cluster)
+        partitions = self.partitions()
         found = needs_of(self.person, self.cluster, list(partitions))
         return Response(NeedsSerializer({"needs": found}).data)

@@ -15,14 +15,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.permissions import Permission
-from console.api.base import ApiDetail, ApiList, ApiView, reading, visible_jobs
+from console.api.base import ApiDetail, ApiList, ApiView, reading
 from console.api.errors import ConflictError
 from console.api.fields import DataclassSerializer, EpochField, NamesField, ObjectField, RowSerializer
 from console.cluster.models import JobPhase
 from console.forecasts.models import JobForecast, RunTimeModel
 from console.forecasts.quality import PROMISES, ForecastScore, PromiseKept, forecast_quality
 from console.forecasts.selectors import forecasts_of
-from console.partitions.selectors import visible_partitions
 from console.starts.answering import MOST_OPEN, TooManyQuestionsError, ask
 from console.starts.models import ExpectedStart, StartQuestion, StopChance
 from console.starts.quality import StopScore, stop_quality
@@ -95,7 +94,7 @@ class JobStartView(ApiView):
 
     def get(self, request: Request, job_id: str) -> Response:
         """When it starts and where; 404 where nothing is expected: it does not wait, or may not start yet."""
-        found = expected_starts(self.cluster, visible_jobs(self.person, self.cluster).filter(job_id=job_id))
+        found = expected_starts(self.cluster, self.visible_jobs(job_id=job_id))
         if job_id not in found:
             raise Http404(_("No start is expected of such a job."))
         return Response(self.get_serializer(found[job_id]).data)
@@ -117,7 +116,7 @@ class StartList(ApiList):
 
     def get_queryset(self) -> QuerySet[ExpectedStart]:
         """Of the jobs that wait in the partitions that the asker sees."""
-        names = visible_partitions(self.person).filter(cluster=self.cluster).values_list("name", flat=True)
+        names = self.partitions().values_list("name", flat=True)
         waiting = ExpectedStart.objects.filter(cluster=self.cluster, partition__in=list(names), gone_at=None)
         return waiting.order_by(F("p50").asc(nulls_last=True), "pk")
 
@@ -131,7 +130,7 @@ class JobStopChanceView(ApiView):
     def get(self, request: Request, job_id: str) -> Response:
         """The chance that its run is stopped within the hour; 404 where none is said: it does not run, is protected,
         nobody is stopped there, or chances have not been worth anything there yet."""
-        runs = visible_jobs(self.person, self.cluster).filter(job_id=job_id, phase=JobPhase.RUNNING)
+        runs = self.visible_jobs(job_id=job_id, phase=JobPhase.RUNNING)
         for row in said_chances(self.cluster).filter(job_id=job_id):
             if runs.filter(partition=row.partition, start=row.start).exists():
                 return Response(self.get_serializer(row).data)
@@ -190,7 +189,7 @@ class StartQuestionList(ApiView):
     def post(self, request: Request) -> Response:
         """Ask for one's own user. The answer is there after some seconds, and for an hour."""
         asked = self.sent(NewStartQuestionSerializer, NewStartQuestionSerializer)
-        names = visible_partitions(self.person).filter(cluster=self.cluster).values_list("name", flat=True)
+        names = self.partitions().values_list("name", flat=True)
         if asked["partition"] not in names:
             raise ValidationError(
                 {"partition": [_("There is no such partition, or it is not yours to see.")]}
@@ -319,7 +318,7 @@ class JobForecastView(ApiView):
 
     def get(self, request: Request, job_id: str) -> Response:
         """How long it will run and when it ends; 404 where nothing is forecast of it, as of a job that has ended."""
-        jobs = visible_jobs(self.person, self.cluster).filter(job_id=job_id)
+        jobs = self.visible_jobs(job_id=job_id)
         found = forecasts_of(self.cluster, jobs.exclude(phase=JobPhase.ENDED))
         if job_id not in found:
             raise Http404(_("Nothing is forecast of such a job."))
@@ -334,7 +333,7 @@ class ForecastsView(ApiView):
 
     def get(self, request: Request) -> Response:
         """Jobs that ended within the last weeks: how near their forecasts were, and what was promised and kept."""
-        names = visible_partitions(self.person).filter(cluster=self.cluster).values_list("name", flat=True)
+        names = self.partitions().values_list("name", flat=True)
         quality = forecast_quality(self.cluster, list(names))
         stops = stop_quality(self.cluster, list(names))
         plain = {"since": quality.since, "limit": quality.limit, "last_two": quality.last_two}

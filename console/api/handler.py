@@ -17,13 +17,7 @@ from rest_framework.views import exception_handler as drf_exception_handler
 from rest_framework.views import set_rollback
 
 from console.accounts.hashing import BusyError
-from console.api.errors import (
-    BusyNowError,
-    ConflictError,
-    DatabaseAwayError,
-    DatabaseClosedError,
-    TooLargeError,
-)
+from console.api import errors
 from console.core.databases import is_closed, is_passing
 from console.core.saying import with_label
 from console.history.what_if import NotNowError
@@ -61,20 +55,20 @@ def _as_api_exception(exc: Exception) -> exceptions.APIException | None:
         case DjangoValidationError():
             known = exceptions.ValidationError(serializers.as_serializer_error(exc))
         case RequestDataTooBig():
-            known = TooLargeError(
+            known = errors.TooLargeError(
                 _("At most %(most)d bytes are read: send less at once.")
                 % {"most": settings.DATA_UPLOAD_MAX_MEMORY_SIZE}
             )
         case Http404():
             known = exceptions.NotFound(*(said for said in exc.args if not _is_of_a_query(said)))
         case BusyError():
-            known = BusyNowError()
+            known = errors.BusyNowError()
         case NotNowError():
-            known = ConflictError(str(exc), code="not_now")
+            known = errors.ConflictError(str(exc), code="not_now")
         case AlreadyDecidedError() | OutOfDateError() | AlreadyToldError():
-            known = ConflictError(str(exc))
+            known = errors.ConflictError(str(exc))
         case DatabaseError() if is_passing(exc) or is_closed(exc):
-            known = DatabaseClosedError() if is_closed(exc) else DatabaseAwayError()
+            known = errors.DatabaseClosedError() if is_closed(exc) else errors.DatabaseAwayError()
         case PermissionDenied():
             known = exceptions.PermissionDenied(*exc.args)
     return known

@@ -14,15 +14,8 @@ from rest_framework.response import Response
 
 from console.accounts.models import Role
 from console.accounts.permissions import Permission
+from console.api import fields
 from console.api.base import ApiView, ApiViewSet, changing
-from console.api.fields import (
-    DataclassSerializer,
-    NamesField,
-    ObjectField,
-    ReasonSerializer,
-    ReasonSerializerField,
-    RowSerializer,
-)
 from console.api.partitions import PolicyDocumentSerializer
 from console.core.diff import KeyDifference
 from console.core.saying import in_a_row
@@ -30,7 +23,6 @@ from console.health.doctor.findings import Finding
 from console.partitions.models import Partition
 from console.partitions.own_file import allowed_to, require_import
 from console.partitions.priority_file import export_config, import_config
-from console.partitions.selectors import visible_partitions
 from console.projects.models import Project, UrgencyBy
 from console.setup import selectors
 from console.setup.asking import ask
@@ -44,7 +36,7 @@ NO_PROMOTION = (
 )
 
 
-class FindingSerializer(DataclassSerializer):
+class FindingSerializer(fields.DataclassSerializer):
     """One check, as `manage.py doctor --json` prints it."""
 
     dataclass = Finding
@@ -56,7 +48,7 @@ class SlurmAccountSerializer(serializers.Serializer):
 
     name = serializers.CharField()
     below = serializers.CharField(source="parent", help_text="The account above it; empty: none.")
-    users = NamesField()
+    users = fields.NamesField()
     jobs = serializers.IntegerField(help_text="Of the last week.")
 
 
@@ -64,14 +56,14 @@ class SetupSerializer(serializers.Serializer):
     """How far the set-up is. `waits`: somebody has asked for an examination, and the worker has not come to it."""
 
     done = serializers.DictField(child=serializers.BooleanField(), help_text="By step.")
-    lacks = NamesField(help_text="What is missing until anybody has a level, in sentences.")
+    lacks = fields.NamesField(help_text="What is missing until anybody has a level, in sentences.")
     waits = serializers.BooleanField()
     examined_at = serializers.DateTimeField(allow_null=True)
     findings = FindingSerializer(many=True)
     accounting = serializers.BooleanField(help_text="Whether Slurm keeps accounting here.")
     accounting_fault = serializers.CharField(allow_blank=True)
     unknown_accounts = SlurmAccountSerializer(many=True)
-    partitions_without_levels = NamesField()
+    partitions_without_levels = fields.NamesField()
 
 
 class SetupView(ApiView):
@@ -110,7 +102,7 @@ class SetupView(ApiView):
         )
 
 
-class InvitationSerializer(RowSerializer):
+class InvitationSerializer(fields.RowSerializer):
     """An open invitation, without its link."""
 
     role = serializers.ChoiceField(choices=Role.choices)
@@ -139,7 +131,7 @@ class GuestSerializer(serializers.Serializer):
     days = serializers.IntegerField(min_value=1, max_value=MOST_DAYS, default=7)
     partitions = serializers.ListField(child=serializers.CharField(max_length=64), default=list)
     projects = serializers.ListField(child=serializers.CharField(max_length=64), default=list)
-    reason = ReasonSerializerField()
+    reason = fields.ReasonSerializerField()
 
 
 class Invitations(ApiViewSet):
@@ -171,10 +163,10 @@ class Invitations(ApiViewSet):
         told = {**InvitationSerializer(row).data, "link": link, "mailed": mail(row, link)}
         return Response(told, status=status.HTTP_201_CREATED)
 
-    @extend_schema(request=None, parameters=[ReasonSerializer], responses={204: None})
+    @extend_schema(request=None, parameters=[fields.ReasonSerializer], responses={204: None})
     def destroy(self, request: Request, pk: int) -> Response:
         """Take it back; its link counts no more."""
-        sent = self.sent(ReasonSerializer, query=True)
+        sent = self.sent(fields.ReasonSerializer, query=True)
         try:
             withdraw(invitation=pk, **sent, **self.by)
         except SpentError:
@@ -216,8 +208,8 @@ class FileProjectSerializer(serializers.Serializer):
     urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices, required=False)
     deadline = serializers.DateField(required=False, allow_null=True)
     slurm_account = serializers.CharField(required=False, allow_blank=True)
-    managers = NamesField(required=False)
-    members = NamesField(required=False)
+    managers = fields.NamesField(required=False)
+    members = fields.NamesField(required=False)
     tasks = FileTaskSerializer(many=True, required=False)
 
 
@@ -225,7 +217,7 @@ class FilePartitionSerializer(PolicyDocumentSerializer):
     """A partition's entry: its policy and who administers it."""
 
     name = serializers.CharField()
-    admins = NamesField(required=False)
+    admins = fields.NamesField(required=False)
 
 
 class PriorityFileSerializer(serializers.Serializer):
@@ -238,7 +230,7 @@ class PriorityFileSerializer(serializers.Serializer):
 
 
 @extend_schema_field(PriorityFileSerializer)
-class PriorityFileField(ObjectField):
+class PriorityFileField(fields.ObjectField):
     """A priority file."""
 
 
@@ -247,10 +239,10 @@ class ImportSerializer(serializers.Serializer):
 
     config = PriorityFileField()
     dry_run = serializers.BooleanField(default=False)
-    reason = ReasonSerializerField()
+    reason = fields.ReasonSerializerField()
 
 
-class DifferenceSerializer(DataclassSerializer):
+class DifferenceSerializer(fields.DataclassSerializer):
     """One key that differs."""
 
     dataclass = KeyDifference
@@ -263,8 +255,8 @@ class ImportResultSerializer(serializers.Serializer):
 
     dry_run = serializers.BooleanField()
     differences = DifferenceSerializer(many=True)
-    projects_left = NamesField()
-    partitions_left = NamesField()
+    projects_left = fields.NamesField()
+    partitions_left = fields.NamesField()
 
 
 class ConfigView(ApiView):
@@ -288,7 +280,7 @@ class ConfigView(ApiView):
         """The priority file as it is now. Importing it again changes nothing."""
         partition = None
         if (name := request.query_params.get("partition")) is not None:
-            partition = get_object_or_404(visible_partitions(self.person), cluster=self.cluster, name=name)
+            partition = get_object_or_404(self.partitions(), name=name)
         if not self.person.has_perm(Permission.CONFIG_EXPORT, partition):
             raise Http404
         return Response(export_config(self.cluster, partition))

@@ -17,21 +17,14 @@ from rest_framework.response import Response
 
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
+from console.api import fields
 from console.api.authentication import AddressThrottle
 from console.api.base import ApiView, ApiViewSet
-from console.api.fields import (
-    AmountsByNodeField,
-    DataclassSerializer,
-    EpochField,
-    NamesField,
-    ObjectField,
-    RowSerializer,
-)
 from console.api.partitions import QuotaUseSerializer, quota_row
 from console.cluster.elastic import WorkerCounter
 from console.cluster.models import Job, JobPhase
 from console.core import clock
-from console.partitions.selectors import task_types_of, visible_partitions
+from console.partitions.selectors import task_types_of
 from console.projects.selectors import elastic_patterns
 from console.reports.levels import Named
 from console.reports.mine import MyLevel, MyPartition, my_jobs
@@ -73,18 +66,20 @@ class ElasticSerializer(serializers.Serializer):
     said_by = serializers.ChoiceField(choices=["comment", "project", "task_type"], help_text="Who says so.")
 
 
-class JobSerializer(RowSerializer):
+class JobSerializer(fields.RowSerializer):
     """A job in one partition. A pending job that names several partitions is there once for each."""
 
-    submitted_at = EpochField(source="first_submit", help_text="When it was first submitted.")
-    queued_at = EpochField(
+    submitted_at = fields.EpochField(source="first_submit", help_text="When it was first submitted.")
+    queued_at = fields.EpochField(
         source="submit", help_text="When it came into the queue the last time: a requeued job comes again."
     )
-    started_at = EpochField(source="start")
-    estimated_start_at = EpochField(source="estimated_start", help_text="Slurm's own expectation, if any.")
-    immune_since = EpochField(help_text="When it was first seen so.")
-    alloc = AmountsByNodeField(read_only=True)
-    request = ObjectField(read_only=True, help_text="What it asks for, as in a snapshot (contract A).")
+    started_at = fields.EpochField(source="start")
+    estimated_start_at = fields.EpochField(
+        source="estimated_start", help_text="Slurm's own expectation, if any."
+    )
+    immune_since = fields.EpochField(help_text="When it was first seen so.")
+    alloc = fields.AmountsByNodeField(read_only=True)
+    request = fields.ObjectField(read_only=True, help_text="What it asks for, as in a snapshot (contract A).")
     user_level = serializers.SerializerMethodField()
     task_level = serializers.SerializerMethodField()
     place = serializers.SerializerMethodField()
@@ -138,7 +133,7 @@ class JobSerializer(RowSerializer):
         numbers = {"min": elastic.least, "wish": elastic.wish, "now": said.workers}
         return numbers | {"how": elastic.how.value if elastic.how else None, "said_by": said.said_by}
 
-    @extend_schema_field(NamesField())
+    @extend_schema_field(fields.NamesField())
     def get_comment_faults(self, job: Job) -> list[str]:
         """The words of its comment that are not understood and change nothing, each in a sentence."""
         return [str(fault) for fault in read_comment(job.comment).faults]
@@ -253,13 +248,13 @@ STAGES = [(stage.value, stage.value) for stage in Stage]
 TASKS_NAMED = 5
 
 
-class WhyLineSerializer(DataclassSerializer):
+class WhyLineSerializer(fields.DataclassSerializer):
     """A sentence, and the moment that it speaks of, if any."""
 
     dataclass = AnswerLine
 
 
-class WhyPartSerializer(DataclassSerializer):
+class WhyPartSerializer(fields.DataclassSerializer):
     """One question's answer."""
 
     dataclass = AnswerPart
@@ -268,7 +263,7 @@ class WhyPartSerializer(DataclassSerializer):
     lines = WhyLineSerializer(many=True)
 
 
-class WhyStopSerializer(DataclassSerializer):
+class WhyStopSerializer(fields.DataclassSerializer):
     """One stop of the job, to make room for another."""
 
     dataclass = AnsweredStop
@@ -281,7 +276,7 @@ class WhyStopSerializer(DataclassSerializer):
     }
 
 
-class WhyReturnSerializer(DataclassSerializer):
+class WhyReturnSerializer(fields.DataclassSerializer):
     """When a stopped job comes back."""
 
     dataclass = Return
@@ -293,7 +288,7 @@ class WhySerializer(serializers.Serializer):
     job_id = serializers.CharField()
     name = serializers.CharField(allow_blank=True)
     user = serializers.CharField(allow_blank=True)
-    partitions = NamesField()
+    partitions = fields.NamesField()
     state = serializers.CharField(
         help_text="`pending`, `held`, `running`, `completing`, `ended`, or `forgotten` by the cluster."
     )
@@ -418,7 +413,7 @@ class MyJobs(ApiView):
     def get(self, request: Request) -> Response:
         """Waiting in the order of their places, running, stopped; then what holds for me in each partition."""
         user = self.person.slurm_user
-        rows = visible_partitions(self.person).filter(cluster=self.cluster, revision__isnull=False)
+        rows = self.partitions(revision__isnull=False)
         mine = my_jobs(self.cluster, user, list(rows))
         lists = {key: getattr(mine, key) for key in ("waiting", "running", "more", "stopped")}
         partitions = [_partition(each) for each in mine.partitions]
@@ -492,7 +487,7 @@ class AcknowledgementSerializer(serializers.Serializer):
     )
 
 
-class CheckpointSerializer(RowSerializer):
+class CheckpointSerializer(fields.RowSerializer):
     """A checkpoint that a job was asked for. The first acknowledgement counts; later ones change nothing."""
 
     class Meta:

@@ -19,20 +19,8 @@ from rest_framework.response import Response
 
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
+from console.api import fields
 from console.api.base import ApiList, ApiView, ApiViewSet, changing, reading
-from console.api.fields import (
-    OPEN_OBJECT,
-    VERSION_AND_REASON,
-    AmountsSerializerField,
-    DataclassSerializer,
-    EpochField,
-    NamesField,
-    ObjectField,
-    ReasonSerializer,
-    ReasonSerializerField,
-    RowSerializer,
-    VersionField,
-)
 from console.cluster.models import ClusterPartition, Job, JobPhase
 from console.core.diff import KeyDifference
 from console.core.limits import POLICY
@@ -41,7 +29,7 @@ from console.partitions import drafts as service
 from console.partitions.comparing import IN_FORCE, ComparedVersion, in_words, side
 from console.partitions.models import Partition, PolicyDraft, PolicyRevision
 from console.partitions.quotas import Use, all_uses, own_uses
-from console.partitions.selectors import missed_revisions, policy_of, visible_partitions
+from console.partitions.selectors import missed_revisions, policy_of
 from console.partitions.services import activate_policy
 from console.reports.immune import NOBODY, WHY, immune_parts
 from scheduler.contracts.config import decode_policy
@@ -74,12 +62,12 @@ TOLD: Mapping[str, str] = {
 }
 
 
-class LevelSerializer(DataclassSerializer):
+class LevelSerializer(fields.DataclassSerializer):
     """One level; the first in the list is the highest."""
 
     dataclass = LevelRule
     must = ("name",)
-    keyword_users = NamesField(
+    keyword_users = fields.NamesField(
         required=False,
         help_text="Users who may use the keyword, shell style; an empty list: nobody; left out: everybody.",
     )
@@ -132,7 +120,7 @@ class BalanceSerializer(serializers.Serializer):
         }
 
 
-class PolicyDocumentSerializer(DataclassSerializer):
+class PolicyDocumentSerializer(fields.DataclassSerializer):
     """A partition's entry of the priority file (contract B), without `admins`. For the OpenAPI document only:
     values are checked where the priority file's are, by the service."""
 
@@ -158,13 +146,13 @@ class PolicyDocumentSerializer(DataclassSerializer):
 
 
 @extend_schema_field(PolicyDocumentSerializer)
-class PolicyDocumentField(ObjectField):
+class PolicyDocumentField(fields.ObjectField):
     """A policy as the priority file has it."""
 
     bounds = POLICY
 
 
-class RevisionSerializer(RowSerializer):
+class RevisionSerializer(fields.RowSerializer):
     """Who put it in force, when and why."""
 
     revision = serializers.IntegerField(source="number", read_only=True)
@@ -186,8 +174,8 @@ class PolicySerializer(RevisionSerializer):
 class BasedOnSerializer(serializers.Serializer):
     """`based_on` is the revision that you have read: a newer one is not overwritten."""
 
-    based_on = VersionField()
-    reason = ReasonSerializerField()
+    based_on = fields.VersionField()
+    reason = fields.ReasonSerializerField()
 
 
 class PolicyChangeSerializer(BasedOnSerializer):
@@ -196,8 +184,8 @@ class PolicyChangeSerializer(BasedOnSerializer):
     policy = PolicyDocumentField()
 
 
-@extend_schema_field(OPEN_OBJECT)
-class SomeKeysField(ObjectField):
+@extend_schema_field(fields.OPEN_OBJECT)
+class SomeKeysField(fields.ObjectField):
     """Some keys of a policy."""
 
     bounds = POLICY
@@ -215,8 +203,7 @@ class OfPartition(ApiView):
     @property
     def partition(self) -> Partition:
         """The partition of the address, if this account may see its policy."""
-        partitions = visible_partitions(self.person).filter(cluster=self.cluster).select_related("revision")
-        partition = get_object_or_404(partitions, name=self.kwargs["name"])
+        partition = get_object_or_404(self.partitions().select_related("revision"), name=self.kwargs["name"])
         if not self.person.has_perm(Permission.POLICY_VIEW, partition):
             raise Http404
         return partition
@@ -307,10 +294,10 @@ class Revisions(OfPartition, ApiViewSet):
 # --- Drafts of a partition's policy, putting one in force, going back to an earlier revision, comparing any two.
 
 
-class DraftSerializer(RowSerializer):
+class DraftSerializer(fields.RowSerializer):
     """A policy that is not in force. `based_on` is the revision that it was begun from."""
 
-    authors = NamesField(read_only=True)
+    authors = fields.NamesField(read_only=True)
 
     class Meta:
         model = PolicyDraft
@@ -333,28 +320,28 @@ class NewDraftSerializer(serializers.Serializer):
 
     name = serializers.CharField(max_length=service.LONGEST_NAME)
     policy = PolicyDocumentField()
-    reason = ReasonSerializerField()
+    reason = fields.ReasonSerializerField()
 
 
 class DraftChangeSerializer(NewDraftSerializer):
     """The whole of a draft. `version` is the one that you have read: a newer one is not overwritten."""
 
-    version = VersionField()
+    version = fields.VersionField()
 
 
-class DraftRemovalSerializer(ReasonSerializer):
+class DraftRemovalSerializer(fields.ReasonSerializer):
     """`version` is the one that you have read."""
 
-    version = VersionField()
+    version = fields.VersionField()
 
 
 class DraftActivationSerializer(BasedOnSerializer):
     """`version` of the draft and `based_on`, the revision in force, as you have read both."""
 
-    version = VersionField()
+    version = fields.VersionField()
 
 
-class KeyDifferenceSerializer(DataclassSerializer):
+class KeyDifferenceSerializer(fields.DataclassSerializer):
     """One key that differs."""
 
     dataclass = KeyDifference
@@ -402,7 +389,7 @@ class Drafts(OfPartition, ApiViewSet):
             draft = service.change_draft(draft=draft, content=_content(name, sent), **told)
         return Response(self.get_serializer(draft).data)
 
-    @extend_schema(parameters=VERSION_AND_REASON, responses={204: None})
+    @extend_schema(parameters=fields.VERSION_AND_REASON, responses={204: None})
     def destroy(self, request: Request, name: str, pk: int) -> Response:
         """Throw a draft away."""
         draft = self.get_object()
@@ -497,10 +484,8 @@ class QuotaUseList(ApiList):
     )
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """The fullest first. Who may not see the policy gets the limits that hold for their own jobs."""
-        rows = visible_partitions(self.person).filter(cluster=self.cluster, revision__isnull=False)
-        partition = get_object_or_404(rows, name=self.kwargs["name"])
-        page = self.paginate_queryset([quota_row(use) for use in self._uses(partition)])
-        return self.get_paginated_response(self.get_serializer(page, many=True).data)
+        partition = self.partition_shown(revision__isnull=False)
+        return self.paged([quota_row(use) for use in self._uses(partition)])
 
     def _uses(self, partition: Partition) -> list[Use]:
         user = self.request.query_params.get("user")
@@ -538,7 +523,7 @@ class JobCountsSerializer(serializers.Serializer):
     completing = serializers.IntegerField()
 
 
-class PartitionSerializer(RowSerializer):
+class PartitionSerializer(fields.RowSerializer):
     """`state` is Slurm's own word, empty while the partition is not observed."""
 
     state = serializers.SerializerMethodField()
@@ -575,17 +560,17 @@ class ImmuneUserSerializer(serializers.Serializer):
     """One user's immune jobs."""
 
     user = serializers.CharField()
-    jobs = NamesField(help_text="Their ids, the oldest first.")
+    jobs = fields.NamesField(help_text="Their ids, the oldest first.")
     why = serializers.ListField(child=serializers.ChoiceField(choices=list(WHY)))
-    amounts = AmountsSerializerField()
-    since = EpochField()
+    amounts = fields.AmountsSerializerField()
+    since = fields.EpochField()
 
 
 class ImmuneSerializer(serializers.Serializer):
     """What running jobs hold that nobody stops, because Slurm does not requeue them."""
 
     jobs = serializers.IntegerField()
-    amounts = AmountsSerializerField()
+    amounts = fields.AmountsSerializerField()
     shares = serializers.DictField(
         child=serializers.FloatField(), help_text="Of each resource of the partition, from 0 to 1."
     )
@@ -648,7 +633,7 @@ class Partitions(ApiViewSet):
 
     def get_queryset(self) -> QuerySet[Partition]:
         """The partitions that this account may see."""
-        return visible_partitions(self.person).filter(cluster=self.cluster).select_related("revision")
+        return self.partitions().select_related("revision")
 
     def get_serializer_context(self) -> dict[str, Any]:
         """What is observed, asked once for all partitions."""

@@ -16,37 +16,11 @@ from rest_framework.response import Response
 
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
+from console.api import fields
 from console.api.base import ApiView, ApiViewSet, changing
-from console.api.fields import (
-    AmountsByNodeField,
-    AmountsSerializerField,
-    DataclassSerializer,
-    EpochField,
-    MomentFilter,
-    NamesField,
-    ReasonSerializer,
-    ReasonSerializerField,
-    RowSerializer,
-    SaidField,
-    WorkSerializer,
-    work_data,
-)
 from console.core.resaying import resay
 from console.partitions.models import Partition
-from console.partitions.selectors import visible_partitions
-from console.steering import selectors
-from console.steering.models import (
-    Checkpoint,
-    Incident,
-    IncidentKind,
-    Pause,
-    Plan,
-    PlanKind,
-    PlannedAction,
-    PlanState,
-    PlanVersion,
-    Victim,
-)
+from console.steering import models, selectors
 from console.steering.operations import pausing
 from console.steering.operations.approving import approve, reject
 from console.steering.operations.closing import close_incident
@@ -67,24 +41,26 @@ class VictimSerializer(serializers.Serializer):
 
     job = serializers.CharField()
     how = serializers.CharField(help_text="`requeue`, `cancel`, `nodes` or `swap`.")
-    nodes = NamesField(required=False, help_text="The nodes that it gives up and goes on.")
-    gets = NamesField(required=False, help_text="The nodes that it gets instead (`swap`).")
+    nodes = fields.NamesField(required=False, help_text="The nodes that it gives up and goes on.")
+    gets = fields.NamesField(required=False, help_text="The nodes that it gets instead (`swap`).")
     worker_of = serializers.CharField(
         required=False,
         help_text="The elastic job that gives it up as a worker, by its array or group, and goes on: no stop.",
     )
     name = serializers.CharField(required=False)
     user = serializers.CharField(required=False)
-    started_at = EpochField(source="start", required=False, help_text="With `restarts` it names the run.")
+    started_at = fields.EpochField(
+        source="start", required=False, help_text="With `restarts` it names the run."
+    )
     restarts = serializers.IntegerField(required=False)
     user_level = serializers.CharField(required=False)
     task_level = serializers.CharField(required=False)
     resources = serializers.CharField(required=False)
-    amounts = AmountsSerializerField(required=False, help_text="What it held, as numbers.")
+    amounts = fields.AmountsSerializerField(required=False, help_text="What it held, as numbers.")
     ran_s = serializers.IntegerField(required=False, help_text="How long it had run, in seconds.")
 
 
-class PassedOverSerializer(DataclassSerializer):
+class PassedOverSerializer(fields.DataclassSerializer):
     """A running job that was looked at and left alone, and why (docs/reasons.md)."""
 
     dataclass = PassedOver
@@ -97,11 +73,11 @@ class AlternativeSerializer(serializers.Serializer):
     kind = serializers.CharField(help_text="`wait`, `other_order` (of victims) or `spare` (these victims).")
     possible = serializers.BooleanField(help_text="Whether the job would get room.")
     victims = VictimSerializer(many=True)
-    nodes = NamesField()
-    explain = SaidField()
+    nodes = fields.NamesField()
+    explain = fields.SaidField()
     order = serializers.CharField(required=False)
-    starts_at = EpochField(required=False, help_text="When Slurm expected it to start by itself.")
-    placement = AmountsByNodeField(required=False, help_text="The room that it would make.")
+    starts_at = fields.EpochField(required=False, help_text="When Slurm expected it to start by itself.")
+    placement = fields.AmountsByNodeField(required=False, help_text="The room that it would make.")
     instead = serializers.SerializerMethodField(
         help_text="Goes with a decision to approve this instead; empty when it cannot be."
     )
@@ -113,46 +89,46 @@ class AlternativeSerializer(serializers.Serializer):
         return mark_of_alternative(alternative) if choosable else ""
 
 
-class VersionSerializer(RowSerializer):
+class VersionSerializer(fields.RowSerializer):
     """What a plan that somebody is asked about asked for at a time: the first is what it was opened with."""
 
     victims = VictimSerializer(many=True, read_only=True)
-    placement = AmountsByNodeField(read_only=True)
-    ended = NamesField(help_text="Jobs of the version before it that had ended by then.")
+    placement = fields.AmountsByNodeField(read_only=True)
+    ended = fields.NamesField(help_text="Jobs of the version before it that had ended by then.")
 
     class Meta:
-        model = PlanVersion
+        model = models.PlanVersion
         fields: ClassVar = ["number", "at", "victims", "ended", "placement", "explain", "policy_revision"]
 
 
-class ActionSerializer(RowSerializer):
+class ActionSerializer(fields.RowSerializer):
     """One change to one run of a job, and what came of it."""
 
-    run_started_at = EpochField(source="run_start")
+    run_started_at = fields.EpochField(source="run_start")
 
     class Meta:
-        model = PlannedAction
+        model = models.PlannedAction
         fields: ClassVar = [
             "kind", "state", "order", "job_id", "run_started_at", "run_restarts", "job_name", "user", "value",
             "not_before", "attempts", "issued_at", "verified_at", "outcome", "detail",
         ]  # fmt: skip
 
 
-class PlanCheckpointSerializer(RowSerializer):
+class PlanCheckpointSerializer(fields.RowSerializer):
     """A job that was asked to save its state before it is stopped, and what it answered."""
 
     class Meta:
-        model = Checkpoint
+        model = models.Checkpoint
         fields: ClassVar = ["job_id", "asked_at", "acknowledged_at", "via", "saved", "resumed_at"]
 
 
-class FateSerializer(RowSerializer):
+class FateSerializer(fields.RowSerializer):
     """What became of a run that was sent a signal or a stop. `open`: not known yet; the plan is not over then."""
 
-    run_started_at = EpochField(source="run_start")
+    run_started_at = fields.EpochField(source="run_start")
 
     class Meta:
-        model = Victim
+        model = models.Victim
         fields: ClassVar = ["job_id", "run_started_at", "run_restarts", "user", "fate", "words", "sent_at"]
 
 
@@ -166,12 +142,12 @@ class PlanTaskSerializer(serializers.Serializer):
     seen = serializers.CharField(allow_blank=True)
 
 
-class PlanSerializer(RowSerializer):
+class PlanSerializer(fields.RowSerializer):
     """A plan from the decision to the proof that its beneficiary runs: `job_id`, or several `tasks` of an array, of
     which that is the first."""
 
     cycle = serializers.IntegerField(source="cycle.number", read_only=True)
-    placement = AmountsByNodeField(read_only=True, help_text="The room that is set aside.")
+    placement = fields.AmountsByNodeField(read_only=True, help_text="The room that is set aside.")
     tasks = PlanTaskSerializer(many=True, read_only=True)
     victims = VictimSerializer(many=True, read_only=True)
     passed_over = PassedOverSerializer(many=True, read_only=True)
@@ -184,7 +160,7 @@ class PlanSerializer(RowSerializer):
     fates = FateSerializer(many=True, read_only=True)
 
     class Meta:
-        model = Plan
+        model = models.Plan
         fields: ClassVar = [
             "id", "partition", "kind", "state", "enforcement", "mode", "job_id", "job_restarts", "job_name",
             "user", "reason", "explain", "placement", "tasks", "victims", "passed_over", "alternatives",
@@ -193,16 +169,16 @@ class PlanSerializer(RowSerializer):
             "undo_reason", "decided_by", "decided_at", "decision_reason", "decided_version", "chosen",
         ]  # fmt: skip
 
-    @extend_schema_field(NamesField())
-    def get_since_opened(self, plan: Plan) -> list[str]:
+    @extend_schema_field(fields.NamesField())
+    def get_since_opened(self, plan: models.Plan) -> list[str]:
         """What has changed of what it asks for since it was opened, in sentences."""
         changed = since_opened(ApprovalRequest((plan,)))
         return changed.sentences if changed else []
 
-    @extend_schema_field(WorkSerializer)
-    def get_work_lost(self, plan: Plan) -> dict[str, Any]:
+    @extend_schema_field(fields.WorkSerializer)
+    def get_work_lost(self, plan: models.Plan) -> dict[str, Any]:
         """What its victims had done, when it was made or, while somebody is asked, until now."""
-        return work_data(lost_by(plan))
+        return fields.work_data(lost_by(plan))
 
 
 class PlanFilter(FilterSet):
@@ -210,21 +186,21 @@ class PlanFilter(FilterSet):
 
     partition = django_filters.CharFilter()
     state = django_filters.MultipleChoiceFilter(
-        choices=PlanState.choices, label="Several may be given: state=proposed&state=executing."
+        choices=models.PlanState.choices, label="Several may be given: state=proposed&state=executing."
     )
-    kind = django_filters.ChoiceFilter(choices=PlanKind.choices)
+    kind = django_filters.ChoiceFilter(choices=models.PlanKind.choices)
     enforcement = django_filters.ChoiceFilter(choices=[(e.value, e.value) for e in Enforcement])
     job_id = django_filters.CharFilter(label="The beneficiary.")
     stopped = django_filters.CharFilter(method="stops", label="A job that the plan was carried out on.")
     user = django_filters.CharFilter(label="The beneficiary's user.")
     cycle = django_filters.NumberFilter(field_name="cycle__number")
-    since = MomentFilter(field_name="created_at", lookup_expr="gte")
-    until = MomentFilter(field_name="created_at", lookup_expr="lt")
+    since = fields.MomentFilter(field_name="created_at", lookup_expr="gte")
+    until = fields.MomentFilter(field_name="created_at", lookup_expr="lt")
     ordering = django_filters.OrderingFilter(fields=["id", "ended_at", "partition", "job_id"])
 
-    def stops(self, plans: QuerySet[Plan], name: str, value: str) -> QuerySet[Plan]:
+    def stops(self, plans: QuerySet[models.Plan], name: str, value: str) -> QuerySet[models.Plan]:
         """Plans with a stopping action on the job; what was only proposed has stopped nobody."""
-        actions = PlannedAction.objects.filter(job_id=value, kind__in=STOPPING)
+        actions = models.PlannedAction.objects.filter(job_id=value, kind__in=STOPPING)
         return plans.filter(pk__in=actions.values("plan_id"))
 
 
@@ -243,7 +219,7 @@ class QuestionSerializer(serializers.Serializer):
         help_text="The plans that are decided together: several for the tasks of one array.",
     )
     version = serializers.IntegerField(help_text="Of the first of these plans; it grows when it is renewed.")
-    since_opened = NamesField(help_text="What has changed since the request was opened.")
+    since_opened = fields.NamesField(help_text="What has changed since the request was opened.")
     not_now = serializers.CharField(
         help_text="Why nothing can be approved at the moment although the request stands; else empty."
     )
@@ -252,8 +228,8 @@ class QuestionSerializer(serializers.Serializer):
     shrinks = serializers.IntegerField(
         help_text="Victims that give up a part and go on, among them workers of elastic jobs; no stops."
     )
-    work_lost = WorkSerializer()
-    changes = NamesField(help_text="Why approving it would be refused; empty when it would not.")
+    work_lost = fields.WorkSerializer()
+    changes = fields.NamesField(help_text="Why approving it would be refused; empty when it would not.")
 
 
 class DecisionSerializer(serializers.Serializer):
@@ -261,7 +237,7 @@ class DecisionSerializer(serializers.Serializer):
 
     decision = serializers.ChoiceField(choices=[APPROVE, REJECT])
     seen = serializers.CharField(max_length=64)
-    reason = ReasonSerializerField()
+    reason = fields.ReasonSerializerField()
     instead = serializers.CharField(
         max_length=16,
         required=False,
@@ -274,18 +250,18 @@ class Plans(ApiViewSet):
 
     one = "One plan."
     permission = Permission.PLAN_VIEW
-    queryset = Plan.objects.all()
+    queryset = models.Plan.objects.all()
     serializer_class = PlanSerializer
     filterset_class = PlanFilter
     further_errors: ClassVar = {"decide": {409}}
 
-    def get_queryset(self) -> QuerySet[Plan]:
+    def get_queryset(self) -> QuerySet[models.Plan]:
         """The plans of this cluster with what is shown of them; the snapshots stay where they are."""
-        plans = Plan.objects.filter(cluster=self.cluster).select_related("cycle")
+        plans = models.Plan.objects.filter(cluster=self.cluster).select_related("cycle")
         return plans.prefetch_related("actions", "checkpoints", "fates", "versions").order_by("-id")
 
-    def _plan(self, *beside: str) -> Plan:
-        rows = Plan.objects.filter(cluster=self.cluster).select_related("cluster", *beside)
+    def _plan(self, *beside: str) -> models.Plan:
+        rows = models.Plan.objects.filter(cluster=self.cluster).select_related("cluster", *beside)
         return get_object_or_404(rows, pk=self.kwargs["pk"])
 
     @extend_schema(responses=OpenApiTypes.OBJECT)
@@ -317,7 +293,7 @@ class Plans(ApiViewSet):
                 "consequence": selectors.consequence(asked),
                 "stops": count_of(asked.victims, VictimWay.STOP),
                 "shrinks": count_of(asked.victims, VictimWay.WORKER, VictimWay.FEWER_NODES, VictimWay.PART),
-                "work_lost": work_data(selectors.lost_by(*asked.shown)),
+                "work_lost": fields.work_data(selectors.lost_by(*asked.shown)),
                 "changes": why_not_now(asked),
             }
         )
@@ -345,21 +321,21 @@ class Plans(ApiViewSet):
 # --- Incidents: jobs that were stopped and did not come back; and closing one.
 
 
-class IncidentSerializer(RowSerializer):
+class IncidentSerializer(fields.RowSerializer):
     """A job that was stopped by `plan` for `beneficiary` and did not come back. Open while `closed_at` is null."""
 
-    run_started_at = EpochField(source="victim.run_start")
+    run_started_at = fields.EpochField(source="victim.run_start")
     run_restarts = serializers.IntegerField(source="victim.run_restarts", read_only=True)
 
     class Meta:
-        model = Incident
+        model = models.Incident
         fields: ClassVar = [
             "id", "partition", "kind", "job_id", "job_name", "user", "run_started_at", "run_restarts", "plan",
             "beneficiary", "words", "opened_at", "counts", "closed_at", "closed_by", "close_reason",
         ]  # fmt: skip
 
 
-class CloseSerializer(ReasonSerializer):
+class CloseSerializer(fields.ReasonSerializer):
     """Why it need not be shown any more."""
 
 
@@ -370,10 +346,10 @@ class IncidentFilter(FilterSet):
     job_id = django_filters.CharFilter()
     user = django_filters.CharFilter(label="The job's user.")
     plan = django_filters.NumberFilter()
-    kind = django_filters.ChoiceFilter(choices=IncidentKind.choices)
+    kind = django_filters.ChoiceFilter(choices=models.IncidentKind.choices)
     open = django_filters.BooleanFilter(field_name="closed_at", lookup_expr="isnull")
-    since = MomentFilter(field_name="opened_at", lookup_expr="gte")
-    until = MomentFilter(field_name="opened_at", lookup_expr="lt")
+    since = fields.MomentFilter(field_name="opened_at", lookup_expr="gte")
+    until = fields.MomentFilter(field_name="opened_at", lookup_expr="lt")
 
 
 class Incidents(ApiViewSet):
@@ -381,13 +357,13 @@ class Incidents(ApiViewSet):
 
     one = "One incident."
     permission = Permission.PLAN_VIEW
-    queryset = Incident.objects.all()
+    queryset = models.Incident.objects.all()
     serializer_class = IncidentSerializer
     filterset_class = IncidentFilter
 
-    def get_queryset(self) -> QuerySet[Incident]:
+    def get_queryset(self) -> QuerySet[models.Incident]:
         """The incidents of this cluster."""
-        rows = Incident.objects.filter(cluster=self.cluster)
+        rows = models.Incident.objects.filter(cluster=self.cluster)
         return rows.select_related("victim", "cluster").order_by("-id")
 
     @extend_schema(request=CloseSerializer, responses={200: IncidentSerializer})
@@ -411,7 +387,7 @@ class PauseSerializer(serializers.Serializer):
     partition = serializers.CharField(help_text="Empty: everything.")
     by = serializers.CharField()
     since = serializers.DateTimeField()
-    reason = SaidField()
+    reason = fields.SaidField()
 
 
 class PausedSerializer(serializers.Serializer):
@@ -430,7 +406,7 @@ class EverythingSerializer(PausedSerializer):
 class PauseReasonSerializer(serializers.Serializer):
     """Why, if somebody wants to say it."""
 
-    reason = ReasonSerializerField(required=False, allow_blank=True, default="")
+    reason = fields.ReasonSerializerField(required=False, allow_blank=True, default="")
 
 
 class Switch(ApiView):
@@ -438,30 +414,21 @@ class Switch(ApiView):
 
     permission = Permission.PARTITION_VIEW
 
-    def _pull(self, partition: Partition | None) -> None:
-        require_write(
-            self.request, Permission.PAUSE_PARTITION if partition else Permission.PAUSE_ALL, partition
-        )
-
     def _set(self, partition: Partition | None) -> None:
-        self._pull(partition)
-        sent = self.sent(PauseReasonSerializer)
-        pausing.pause(**self._by(partition), reason=sent["reason"])
+        told = self._by(partition)
+        pausing.pause(**told, **self.sent(PauseReasonSerializer))
 
     def _lift(self, partition: Partition | None) -> Response:
-        self._pull(partition)
         pausing.resume(**self._by(partition))
         return Response(status=204)
 
     def _by(self, partition: Partition | None) -> dict[str, Any]:
-        return {
-            "actor": self.person.username,
-            "cluster": self.cluster,
-            "partition": partition,
-            "request_id": self.request_id,
-        }
+        """For who may pull the switch."""
+        wanted = Permission.PAUSE_PARTITION if partition else Permission.PAUSE_ALL
+        require_write(self.request, wanted, partition)
+        return {"cluster": self.cluster, "partition": partition, **self.by}
 
-    def _pauses(self) -> dict[str, Pause]:
+    def _pauses(self) -> dict[str, models.Pause]:
         return {pause.partition: pause for pause in pausing.pauses_shown(self.cluster.name)}
 
 
@@ -497,25 +464,21 @@ class PartitionPause(Switch):
 
     serializer_class = PausedSerializer
 
-    def _partition(self) -> Partition:
-        rows = visible_partitions(self.person).filter(cluster=self.cluster)
-        return get_object_or_404(rows, name=self.kwargs["name"])
-
     def get(self, request: Request, name: str) -> Response:
         """Whether anybody may be stopped in the partition."""
-        return self._answer(self._partition())
+        return self._answer(self.partition_shown())
 
     @extend_schema(operation_id="partitions_pause_set", request=PauseReasonSerializer)
     def put(self, request: Request, name: str) -> Response:
         """Stop nobody in the partition from the next cycle on. What is paused already stays as it was paused first."""
-        partition = self._partition()
+        partition = self.partition_shown()
         self._set(partition)
         return self._answer(partition)
 
     @extend_schema(operation_id="partitions_pause_lift")
     def delete(self, request: Request, name: str) -> Response:
         """Lift the partition's own pause; that of everything stays."""
-        return self._lift(self._partition())
+        return self._lift(self.partition_shown())
 
     def _answer(self, partition: Partition) -> Response:
         pauses = self._pauses()

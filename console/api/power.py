@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError as DjangoValidationError
 from django.db import transaction
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -13,17 +13,17 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.viewsets import ViewSetMixin
 
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.authentication import AddressThrottle
-from console.api.base import ApiList, ApiView, changing
+from console.api.base import PAGES, ApiList, ApiView, changing
 from console.api.errors import ConflictError
-from console.api.fields import ReasonSerializerField, RowSerializer
+from console.api.fields import ReasonSerializer, ReasonSerializerField, RowSerializer
 from console.audit.services import Context
 from console.partitions.models import Partition
-from console.partitions.selectors import visible_partitions
-from console.power import deciding
+from console.power import deciding, services
 from console.power.causes import NewDriver
 from console.power.figures import NewReading
 from console.power.incidents import incidents_of
@@ -31,17 +31,6 @@ from console.power.loss_views import visible_losses
 from console.power.models import DrainState, Measurement, MeasuringRule, PowerIncident, Processor, Source
 from console.power.overview import power_of
 from console.power.selectors import nodes_of, processors_of
-from console.power.services import (
-    AlreadyToldError,
-    ask_now,
-    change_rule,
-    goes_on,
-    rule_of,
-    set_figures,
-    tell_drivers,
-    tell_failure,
-    tell_result,
-)
 from console.power.tokens import BadMeasurementTokenError, read_token
 
 
@@ -94,23 +83,16 @@ class PowerOfPartition(ApiView):
 
     permission = Permission.PARTITION_VIEW
 
-    def writable(self, request: Request, name: str) -> Partition:
+    def writable(self) -> Partition:
         """The partition, if this person may change it."""
-        partition = self.readable(name)
-        require_write(request, Permission.POLICY_CHANGE, partition)
+        partition = self.partition_shown()
+        require_write(self.request, Permission.POLICY_CHANGE, partition)
         return partition
 
     @property
-    def context(self) -> Context:
-        """Where a change comes from."""
-        return Context(request_id=self.request_id)
-
-    def readable(self, name: str) -> Partition:
-        """The partition, if this person may see it."""
-        found = visible_partitions(self.person).filter(cluster=self.cluster, name=name).first()
-        if found is None:
-            raise Http404
-        return found
+    def by(self) -> dict[str, Any]:
+        """Who changes something, and where it comes from."""
+        return {"actor": self.person.username, "context": Context(request_id=self.request_id)}
 
 
 class PowerView(PowerOfPartition, ApiList):
@@ -120,20 +102,16 @@ class PowerView(PowerOfPartition, ApiList):
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """The figures in force, by node and device."""
-        page = self.paginate_queryset(processors_of(self.readable(self.kwargs["name"])))
-        return self.get_paginated_response(self.get_serializer(page, many=True).data)
+        return self.paged(processors_of(self.partition_shown()))
 
     @extend_schema(request=FiguresSerializer, responses={200: ProcessorSerializer(many=True)})
     def post(self, request: Request, name: str) -> Response:
         """Put figures in force that are known from elsewhere. What was measured before does not count any more."""
-        partition = self.writable(request, name)
+        partition = self.writable()
         sent = self.sent(FiguresSerializer, FiguresSerializer)
         told = [NewReading(**row) for row in sent["figures"]]
         try:
-            changed = set_figures(
-                partition, told, Source.IMPORTED, actor=self.person.username,
-                reason=sent["reason"], context=Context(request_id=self.request_id),
-            )  # fmt: skip
+            changed = services.set_figures(partition, told, Source.IMPORTED, reason=sent["reason"], **self.by)
         except DjangoValidationError as error:
             raise ValidationError({"figures": error.messages}) from error
         return Response(ProcessorSerializer(changed, many=True).data)
@@ -165,18 +143,15 @@ class RuleView(PowerOfPartition):
 
     def get(self, request: Request, name: str) -> Response:
         """The rule in force."""
-        return Response(MeasuringRuleSerializer(rule_of(self.readable(name))).data)
+        return Response(MeasuringRuleSerializer(services.rule_of(self.partition_shown())).data)
 
     @extend_schema(request=ChangedRuleSerializer, responses={200: MeasuringRuleSerializer})
     def put(self, request: Request, name: str) -> Response:
         """Change it."""
-        partition = self.writable(request, name)
+        partition = self.writable()
         values = self.sent(ChangedRuleSerializer, ChangedRuleSerializer)
         reason = values.pop("reason")
-        rule = change_rule(
-            partition, values, actor=self.person.username, reason=reason,
-            context=Context(request_id=self.request_id),
-        )  # fmt: skip
+        rule = services.change_rule(partition, values, reason=reason, **self.by)
         return Response(MeasuringRuleSerializer(rule).data)
 
 
@@ -204,14 +179,13 @@ class MeasureNowView(PowerOfPartition, ApiList):
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Those that are wished for or under way, and the latest that are over."""
-        shown = power_of(self.readable(self.kwargs["name"]))
-        page = self.paginate_queryset([*shown.open, *shown.latest])
-        return self.get_paginated_response(self.get_serializer(page, many=True).data)
+        shown = power_of(self.partition_shown())
+        return self.paged([*shown.open, *shown.latest])
 
     @extend_schema(request=MeasureNowSerializer, responses={200: MeasurementSerializer(many=True)})
     def post(self, request: Request, name: str) -> Response:
         """Measure nodes as soon as they are idle."""
-        partition = self.writable(request, name)
+        partition = self.writable()
         sent = self.sent(MeasureNowSerializer, MeasureNowSerializer)
         wanted, known = sent["nodes"], {node.name: node for node in nodes_of(partition)}
         strange = [each for each in wanted if each not in known]
@@ -219,9 +193,8 @@ class MeasureNowView(PowerOfPartition, ApiList):
             said = _("%(node)s: the partition has no such node.")
             raise ValidationError({"nodes": [said % {"node": each} for each in strange]})
         chosen = [known[each] for each in wanted] or list(known.values())
-        context = Context(request_id=self.request_id)
         try:
-            asked = ask_now(partition, chosen, actor=self.person.username, context=context)
+            asked = services.ask_now(partition, chosen, **self.by)
         except DjangoValidationError as error:
             raise ConflictError(" ".join(error.messages)) from error
         return Response(MeasurementSerializer(asked, many=True).data)
@@ -257,13 +230,13 @@ class MeasurementView(ApiView):
             raise ValidationError({"token": [str(error)]}) from error
         found = Measurement.objects.filter(pk=key, cluster=self.cluster).select_related("cluster").first()
         if found is None:
-            raise AlreadyToldError(_("This measurement is not known any more."))
+            raise services.AlreadyToldError(_("This measurement is not known any more."))
         if data.get("asks"):
-            return goes_on(found)
+            return services.goes_on(found)
         if "failed" in data:
-            tell_failure(found, data["device"], data["failed"])
+            services.tell_failure(found, data["device"], data["failed"])
             return False
-        return tell_result(
+        return services.tell_result(
             found, data["device"], data["seconds"], driver=data["driver"], firmware=data["firmware"]
         )
 
@@ -295,14 +268,11 @@ class DriversView(PowerOfPartition):
     @extend_schema(request=DriversSerializer, responses={200: MeasurementSerializer(many=True)})
     def post(self, request: Request, name: str) -> Response:
         """Tell them, as often as you like: nodes with another one than before are measured anew, and answered."""
-        partition = self.writable(request, name)
+        partition = self.writable()
         sent = self.sent(DriversSerializer, DriversSerializer)
         told = [NewDriver(**row) for row in sent["drivers"]]
         try:
-            asked = tell_drivers(
-                partition, told, actor=self.person.username, reason=sent["reason"],
-                context=self.context,
-            )  # fmt: skip
+            asked = services.tell_drivers(partition, told, reason=sent["reason"], **self.by)
         except DjangoValidationError as error:
             raise ValidationError({"drivers": error.messages}) from error
         return Response(MeasurementSerializer(asked, many=True).data)
@@ -331,80 +301,51 @@ class PowerIncidentSerializer(RowSerializer):
         return DrainState(found.state).value if found else None
 
 
-class PowerIncidentReasonSerializer(serializers.Serializer):
+class PowerIncidentReasonSerializer(ReasonSerializer):
     """Why."""
 
-    reason = ReasonSerializerField()
 
-
-class PowerIncidentList(PowerOfPartition, ApiList):
+class PowerIncidents(ViewSetMixin, PowerOfPartition):
     """Processors of a partition that stand out."""
 
     serializer_class = PowerIncidentSerializer
+    further_errors: ClassVar = {"drain": {409}, "put_back": {409}, "leave": {409}}
 
-    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+    def known_parameters(self, request: Request) -> frozenset[str]:
+        """Pages."""
+        return PAGES if self.action == "list" else frozenset()
+
+    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """All incidents, the latest first."""
-        page = self.paginate_queryset(incidents_of(self.readable(self.kwargs["name"])))
-        return self.get_paginated_response(self.get_serializer(page, many=True).data)
+        return self.paged(incidents_of(self.partition_shown()))
 
+    @extend_schema(request=PowerIncidentReasonSerializer, responses={200: PowerIncidentSerializer})
+    def drain(self, request: Request, name: str, pk: int) -> Response:
+        """Have its node drained: `drain` is `drained` when that was seen. Asked for already, it stays as it was."""
+        return self._done(deciding.drain, pk)
 
-class PowerIncidentAct(PowerOfPartition):
-    """Something that is done about one."""
+    @extend_schema(request=PowerIncidentReasonSerializer, responses={200: PowerIncidentSerializer})
+    def put_back(self, request: Request, name: str, pk: int) -> Response:
+        """Have its node put back, if Giveway has drained it."""
+        return self._done(deciding.put_back, pk)
 
-    serializer_class = PowerIncidentSerializer
-    further_errors: ClassVar = {"POST": {409}}
-    act: ClassVar[Callable[..., Any]]
+    @extend_schema(request=PowerIncidentReasonSerializer, responses={200: PowerIncidentSerializer})
+    def leave(self, request: Request, name: str, pk: int) -> Response:
+        """Leave it as it is, until it gets clearly worse."""
+        return self._done(deciding.leave, pk)
 
-    def done(self, request: Request, name: str, pk: int) -> Response:
+    def _done(self, act: Callable[..., Any], pk: int) -> Response:
         """Do it, with the reason that was sent."""
-        partition = self.readable(name)
-        found = self._found(partition, pk)
-        require_write(request, Permission.NODE_DRAIN, partition)
+        partition = self.partition_shown()
+        rows = incidents_of(partition).select_related("cluster")
+        found = get_object_or_404(rows, pk=pk)
+        require_write(self.request, Permission.NODE_DRAIN, partition)
         sent = self.sent(PowerIncidentReasonSerializer, PowerIncidentReasonSerializer)
-        if not deciding.may_act_on(request.user, found):
+        if not deciding.may_act_on(self.request.user, found):
             raise ConflictError(_("The node is also in partitions that others look after."))
         with changing():
-            type(self).act(found, actor=self.person.username, reason=sent["reason"], context=self.context)
-        return Response(PowerIncidentSerializer(self._found(partition, pk)).data)
-
-    def _found(self, partition: Partition, pk: int) -> PowerIncident:
-        found: PowerIncident | None = incidents_of(partition).select_related("cluster").filter(pk=pk).first()
-        if found is None:
-            raise Http404
-        return found
-
-
-class PowerIncidentDrain(PowerIncidentAct):
-    """Draining."""
-
-    act = staticmethod(deciding.drain)
-
-    @extend_schema(request=PowerIncidentReasonSerializer, responses={200: PowerIncidentSerializer})
-    def post(self, request: Request, name: str, pk: int) -> Response:
-        """Have its node drained: `drain` is `drained` when that was seen. Asked for already, it stays as it was."""
-        return self.done(request, name, pk)
-
-
-class PowerIncidentPutBack(PowerIncidentAct):
-    """Putting back."""
-
-    act = staticmethod(deciding.put_back)
-
-    @extend_schema(request=PowerIncidentReasonSerializer, responses={200: PowerIncidentSerializer})
-    def post(self, request: Request, name: str, pk: int) -> Response:
-        """Have its node put back, if Giveway has drained it."""
-        return self.done(request, name, pk)
-
-
-class PowerIncidentLeave(PowerIncidentAct):
-    """Leaving."""
-
-    act = staticmethod(deciding.leave)
-
-    @extend_schema(request=PowerIncidentReasonSerializer, responses={200: PowerIncidentSerializer})
-    def post(self, request: Request, name: str, pk: int) -> Response:
-        """Leave it as it is, until it gets clearly worse."""
-        return self.done(request, name, pk)
+            act(found, **sent, **self.by)
+        return Response(PowerIncidentSerializer(get_object_or_404(rows, pk=pk)).data)
 
 
 # --- What was lost to waiting for the slowest processor.
@@ -428,5 +369,4 @@ class ProjectLossList(PowerOfPartition, ApiList):
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """By project, the most first: a manager's own projects, all for who reads all of them."""
-        page = self.paginate_queryset(visible_losses(self.person, self.readable(self.kwargs["name"])))
-        return self.get_paginated_response(self.get_serializer(page, many=True).data)
+        return self.paged(visible_losses(self.person, self.partition_shown()))

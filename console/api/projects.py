@@ -17,57 +17,15 @@ from rest_framework.response import Response
 
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
+from console.api import fields
 from console.api.base import ApiView, ApiViewSet, changing
 from console.api.charts import days_asked
-from console.api.fields import (
-    VERSION_AND_REASON,
-    BoundedNamesField,
-    DataclassSerializer,
-    ReasonSerializerField,
-    RowSerializer,
-    VersionField,
-    WorkSerializer,
-    refuse_long_list,
-)
 from console.api.openapi import WRITING
 from console.core.missed import MissedChanges
+from console.projects import models, rulebook, selectors, services
 from console.projects.changing import change_as, decide_request, withdraw_request
-from console.projects.models import (
-    MemberRole,
-    Project,
-    ProjectProposal,
-    ProjectRules,
-    RequestState,
-    UrgencyBy,
-    UrgencyRequest,
-)
 from console.projects.proposals import By, accept, propose, proposed_data, take_back, turn_down
 from console.projects.rule_changes import change_rules, rules_row
-from console.projects.rulebook import (
-    FLAGS,
-    NUMBERS,
-    ManagerLimits,
-    Rules,
-    SizeGrade,
-    decode_rules,
-    encode_rules,
-)
-from console.projects.selectors import (
-    people,
-    visible_projects,
-    visible_proposals,
-    visible_requests,
-    with_rules,
-)
-from console.projects.services import (
-    SETTABLE,
-    ProjectData,
-    TaskData,
-    changes_of_project,
-    create_project,
-    delete_project,
-    project_data,
-)
 from console.reports.project_levels import MemberLevel, PartitionStanding, PatternLevel, project_levels
 from console.reports.project_work import DAYS, MOST_DAYS, ProjectWaits, project_work
 from scheduler.priority.deadline import Schedule, Turn, UrgencyStep
@@ -78,7 +36,7 @@ class TaskListSerializer(serializers.ListSerializer):
 
     def to_internal_value(self, data: Any) -> Any:
         """The length is looked at before the items."""
-        refuse_long_list(data, "patterns")
+        fields.refuse_long_list(data, "patterns")
         return super().to_internal_value(data)
 
 
@@ -107,7 +65,7 @@ class TaskSerializer(serializers.Serializer):
         list_serializer_class = TaskListSerializer
 
 
-class TurnSerializer(DataclassSerializer):
+class TurnSerializer(fields.DataclassSerializer):
     """From this day on the urgency is this."""
 
     dataclass = Turn
@@ -118,7 +76,7 @@ class AskedSerializer(serializers.Serializer):
 
     id = serializers.IntegerField()
     urgency = serializers.FloatField()
-    urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices)
+    urgency_by = serializers.ChoiceField(choices=models.UrgencyBy.choices)
     deadline = serializers.DateField(allow_null=True)
     asked_by = serializers.CharField()
     asked_at = serializers.DateTimeField()
@@ -136,7 +94,7 @@ class ProjectSerializer(serializers.Serializer):
     size = serializers.FloatField()
     grade = serializers.FloatField()
     urgency = serializers.FloatField()
-    urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices)
+    urgency_by = serializers.ChoiceField(choices=models.UrgencyBy.choices)
     deadline = serializers.DateField(allow_null=True)
     urgency_now = serializers.FloatField(help_text="What counts today.")
     next_turn = TurnSerializer(allow_null=True, help_text="When the deadline changes it next.")
@@ -149,16 +107,16 @@ class ProjectSerializer(serializers.Serializer):
     version = serializers.IntegerField(help_text="Grows with every change.")
     updated_at = serializers.DateTimeField()
 
-    def get_members(self, project: Project) -> list[str]:
+    def get_members(self, project: models.Project) -> list[str]:
         """Users of the cluster."""
-        return people(project, MemberRole.MEMBER)
+        return selectors.people(project, models.MemberRole.MEMBER)
 
-    def get_managers(self, project: Project) -> list[str]:
+    def get_managers(self, project: models.Project) -> list[str]:
         """Accounts of the console."""
-        return people(project, MemberRole.MANAGER)
+        return selectors.people(project, models.MemberRole.MANAGER)
 
 
-class MembersField(BoundedNamesField):
+class MembersField(fields.BoundedNamesField):
     """Names of users of the cluster."""
 
     bound = "members"
@@ -178,7 +136,9 @@ class ProjectFieldsSerializer(serializers.Serializer):
     size = serializers.FloatField()
     grade = serializers.FloatField()
     urgency = serializers.FloatField()
-    urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices, default=UrgencyBy.HAND.value)
+    urgency_by = serializers.ChoiceField(
+        choices=models.UrgencyBy.choices, default=models.UrgencyBy.HAND.value
+    )
     deadline = serializers.DateField(allow_null=True, default=None)
     slurm_account = serializers.CharField(max_length=64, allow_blank=True, default="")
     members = MembersField(default=list)
@@ -189,14 +149,14 @@ class ProjectFieldsSerializer(serializers.Serializer):
 class NewProjectSerializer(ProjectFieldsSerializer):
     """A new project and why there is one."""
 
-    reason = ReasonSerializerField()
+    reason = fields.ReasonSerializerField()
 
 
 class ProjectChangeSerializer(ProjectFieldsSerializer):
     """A whole project. `version` is the one that you have read: a newer one is not overwritten."""
 
-    version = VersionField()
-    reason = ReasonSerializerField()
+    version = fields.VersionField()
+    reason = fields.ReasonSerializerField()
 
 
 class ProjectKeysSerializer(ProjectFieldsSerializer):
@@ -213,24 +173,24 @@ class ProjectKeysSerializer(ProjectFieldsSerializer):
 class ProjectPatchSerializer(ProjectKeysSerializer):
     """The keys that are to change; a list given replaces the whole list."""
 
-    version = VersionField()
-    reason = ReasonSerializerField()
+    version = fields.VersionField()
+    reason = fields.ReasonSerializerField()
 
 
 class ProjectDeletionSerializer(serializers.Serializer):
     """The query parameters of a deletion: it has no body."""
 
-    version = VersionField()
-    reason = ReasonSerializerField()
+    version = fields.VersionField()
+    reason = fields.ReasonSerializerField()
 
 
 def settings_from(values: dict[str, Any]) -> dict[str, Any]:
     """What was sent, as the services take it; keys that were not sent stay out."""
-    settings = {key: values[key] for key in SETTABLE if key in values}
+    settings = {key: values[key] for key in services.SETTABLE if key in values}
     settings |= {key: tuple(values[key]) for key in ("members", "managers") if key in values}
     if "tasks" in values:
         settings["tasks"] = tuple(
-            TaskData(**{**task, "level": task["level"] or ""}) for task in values["tasks"]
+            services.TaskData(**{**task, "level": task["level"] or ""}) for task in values["tasks"]
         )
     return settings
 
@@ -247,7 +207,9 @@ class ProjectFilter(FilterSet):
     manager = django_filters.CharFilter(method="of_person", label="An account of the console.")
     ordering = django_filters.OrderingFilter(fields=["code", "size", "grade", "urgency", "updated_at"])
 
-    def of_person(self, projects: QuerySet[Project], name: str, value: str) -> QuerySet[Project]:
+    def of_person(
+        self, projects: QuerySet[models.Project], name: str, value: str
+    ) -> QuerySet[models.Project]:
         """Projects that name this person in this role."""
         return projects.filter(memberships__username=value, memberships__role=name)
 
@@ -257,7 +219,7 @@ class Projects(ApiViewSet):
 
     one = "One project."
     permission = Permission.PROJECT_VIEW
-    queryset = Project.objects.all()
+    queryset = models.Project.objects.all()
     serializer_class = ProjectSerializer
     filterset_class = ProjectFilter
     lookup_field = "code"
@@ -267,18 +229,18 @@ class Projects(ApiViewSet):
     further_errors: ClassVar = {"update": {409}, "partial_update": {409}, "destroy": {409}}
     version_key = "version"
 
-    def get_queryset(self) -> QuerySet[Project]:
+    def get_queryset(self) -> QuerySet[models.Project]:
         """The projects that this account may see."""
-        mine = visible_projects(self.person).filter(cluster=self.cluster)
+        mine = selectors.visible_projects(self.person).filter(cluster=self.cluster)
         if self.request.method in WRITING:
             # Of one project, names are read as names: thousands of people as objects take longer than the change.
             mine = mine.prefetch_related(None)
         return mine.order_by("code")
 
-    def paginate_queryset(self, queryset: Any) -> list[Project]:
+    def paginate_queryset(self, queryset: Any) -> list[models.Project]:
         """A page whose projects share the rules: they are read once."""
         page: Any = super().paginate_queryset(queryset)
-        return with_rules(page)
+        return selectors.with_rules(page)
 
     @extend_schema(request=NewProjectSerializer, responses={201: ProjectSerializer})
     def create(self, request: Request) -> Response:
@@ -286,9 +248,9 @@ class Projects(ApiViewSet):
         require_write(request, Permission.PROJECT_CREATE)
         sent = self.sent(NewProjectSerializer)
         with changing():
-            project = create_project(
+            project = services.create_project(
                 cluster=self.cluster,
-                data=ProjectData(**settings_from(sent)),
+                data=services.ProjectData(**settings_from(sent)),
                 reason=sent["reason"],
                 **self.by,
             )
@@ -296,7 +258,7 @@ class Projects(ApiViewSet):
 
     def changes_since(self, version: int) -> MissedChanges | None:
         """What the audit log has of the changes after this version."""
-        return changes_of_project(self.get_object(), version)
+        return services.changes_of_project(self.get_object(), version)
 
     @extend_schema(request=ProjectChangeSerializer)
     def update(self, request: Request, code: str) -> Response:
@@ -308,14 +270,14 @@ class Projects(ApiViewSet):
         """Change some of a project."""
         return self._change(ProjectPatchSerializer)
 
-    @extend_schema(parameters=VERSION_AND_REASON, responses={204: None})
+    @extend_schema(parameters=fields.VERSION_AND_REASON, responses={204: None})
     def destroy(self, request: Request, code: str) -> Response:
         """Delete a project."""
         project = self.get_object()
         require_write(self.request, Permission.PROJECT_DELETE, project)
         sent = self.sent(ProjectDeletionSerializer, query=True)
         with changing():
-            delete_project(project=project, **self.by, **sent)
+            services.delete_project(project=project, **self.by, **sent)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     def _change(self, form: type[serializers.Serializer]) -> Response:
@@ -330,7 +292,7 @@ class Projects(ApiViewSet):
             changed = change_as(
                 person=self.person,
                 project=project,
-                data=replace(project_data(project), **settings_from(sent)),
+                data=replace(services.project_data(project), **settings_from(sent)),
                 reason=sent["reason"],
                 version=sent["version"],
                 request_id=self.request_id,
@@ -361,7 +323,7 @@ class RulesSerializer(serializers.Serializer):
         allow_null=True, help_text="A manager's urgency above it waits for an approval."
     )
     size_grade = serializers.ChoiceField(
-        choices=[each.value for each in SizeGrade],
+        choices=[each.value for each in rulebook.SizeGrade],
         help_text="Managers set size and grade freely, within the bounds below, or not at all.",
     )
     size_min = serializers.FloatField(allow_null=True)
@@ -387,16 +349,17 @@ class RulesInForceSerializer(RulesSerializer):
 class RulesChangeSerializer(RulesSerializer):
     """All rules. `version` is the one that you have read: a newer one is not overwritten."""
 
-    version = VersionField()
-    reason = ReasonSerializerField()
+    version = fields.VersionField()
+    reason = fields.ReasonSerializerField()
 
 
-def rules_from(sent: dict[str, Any]) -> Rules:
+def rules_from(sent: dict[str, Any]) -> rulebook.Rules:
     """What was sent, as the service takes it."""
     steps = tuple(UrgencyStep(step["days_left"], step["urgency"]) for step in sent["steps"])
-    limits = {key: sent[key] for key in (*NUMBERS, *FLAGS)}
-    return Rules(
-        Schedule(steps, sent["hold_days"]), ManagerLimits(size_grade=SizeGrade(sent["size_grade"]), **limits)
+    limits = {key: sent[key] for key in (*rulebook.NUMBERS, *rulebook.FLAGS)}
+    return rulebook.Rules(
+        Schedule(steps, sent["hold_days"]),
+        rulebook.ManagerLimits(size_grade=rulebook.SizeGrade(sent["size_grade"]), **limits),
     )
 
 
@@ -422,19 +385,21 @@ class RulesView(ApiView):
             )
         return self._answer(row)
 
-    def _answer(self, row: ProjectRules) -> Response:
-        return Response({**encode_rules(decode_rules(row.document)), "version": row.version})
+    def _answer(self, row: models.ProjectRules) -> Response:
+        return Response(
+            {**rulebook.encode_rules(rulebook.decode_rules(row.document)), "version": row.version}
+        )
 
 
-class RequestSerializer(RowSerializer):
+class RequestSerializer(fields.RowSerializer):
     """An urgency that a manager asked for, and what became of it."""
 
     project = serializers.CharField(source="project.code")
-    urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices)
-    state = serializers.ChoiceField(choices=RequestState.choices)
+    urgency_by = serializers.ChoiceField(choices=models.UrgencyBy.choices)
+    state = serializers.ChoiceField(choices=models.RequestState.choices)
 
     class Meta:
-        model = UrgencyRequest
+        model = models.UrgencyRequest
         fields: ClassVar = [
             "id", "project", "urgency", "urgency_by", "deadline", "state", "asked_by", "asked_at", "reason",
             "decided_by", "decided_at", "decision_reason",
@@ -444,7 +409,7 @@ class RequestSerializer(RowSerializer):
 class RequestFilter(FilterSet):
     """By state and by project."""
 
-    state = django_filters.ChoiceFilter(choices=RequestState.choices)
+    state = django_filters.ChoiceFilter(choices=models.RequestState.choices)
     project = django_filters.CharFilter(field_name="project__code")
 
 
@@ -459,7 +424,7 @@ class RequestDecisionSerializer(serializers.Serializer):
         required=False,
         help_text="Only with `shorten`: approved with this deadline, earlier than the one asked for.",
     )
-    reason = ReasonSerializerField()
+    reason = fields.ReasonSerializerField()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """A day goes with `shorten`, and with nothing else."""
@@ -473,14 +438,14 @@ class Requests(ApiViewSet):
 
     one = "One request."
     permission = Permission.PROJECT_VIEW
-    queryset = UrgencyRequest.objects.all()
+    queryset = models.UrgencyRequest.objects.all()
     serializer_class = RequestSerializer
     filterset_class = RequestFilter
     further_errors: ClassVar = {"decision": {409}}
 
-    def get_queryset(self) -> QuerySet[UrgencyRequest]:
+    def get_queryset(self) -> QuerySet[models.UrgencyRequest]:
         """The requests of the projects that this account may see, the newest first."""
-        return visible_requests(self.person).filter(project__cluster=self.cluster).order_by("-id")
+        return selectors.visible_requests(self.person).filter(project__cluster=self.cluster).order_by("-id")
 
     @extend_schema(request=RequestDecisionSerializer, responses={200: RequestSerializer})
     @action(detail=True, methods=["post"])
@@ -510,15 +475,15 @@ class ProposedProjectSerializer(ProjectFieldsSerializer):
     """A project as the priority file has it."""
 
 
-class ProposalSerializer(RowSerializer):
+class ProposalSerializer(fields.RowSerializer):
     """A project that a manager proposes, and what became of it."""
 
     project = ProposedProjectSerializer(source="document", help_text="What is proposed.")
     became = ProposedProjectSerializer(allow_null=True, help_text="What it was accepted as.")
-    state = serializers.ChoiceField(choices=RequestState.choices)
+    state = serializers.ChoiceField(choices=models.RequestState.choices)
 
     class Meta:
-        model = ProjectProposal
+        model = models.ProjectProposal
         fields: ClassVar = [
             "id", "code", "project", "share", "became", "state", "asked_by", "asked_at", "reason", "decided_by",
             "decided_at", "decision_reason",
@@ -534,7 +499,7 @@ class NewProposalSerializer(ProjectFieldsSerializer):
         default="",
         help_text="Of which partitions it needs how much, in words.",
     )
-    reason = ReasonSerializerField()
+    reason = fields.ReasonSerializerField()
 
 
 class ProposalChangeSerializer(ProjectKeysSerializer):
@@ -546,7 +511,7 @@ class ProposalDecisionSerializer(serializers.Serializer):
 
     decision = serializers.ChoiceField(choices=[ACCEPT, REJECT, WITHDRAW])
     changes = ProposalChangeSerializer(required=False, help_text="Only with `accept`.")
-    reason = ReasonSerializerField()
+    reason = fields.ReasonSerializerField()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Changes go with `accept`, and with nothing else."""
@@ -558,7 +523,7 @@ class ProposalDecisionSerializer(serializers.Serializer):
 class ProposalFilter(FilterSet):
     """By state, code and who proposed it."""
 
-    state = django_filters.ChoiceFilter(choices=RequestState.choices)
+    state = django_filters.ChoiceFilter(choices=models.RequestState.choices)
     code = django_filters.CharFilter()
     asked_by = django_filters.CharFilter()
 
@@ -568,14 +533,14 @@ class Proposals(ApiViewSet):
 
     one = "One proposal."
     permission = Permission.PROJECT_VIEW
-    queryset = ProjectProposal.objects.all()
+    queryset = models.ProjectProposal.objects.all()
     serializer_class = ProposalSerializer
     filterset_class = ProposalFilter
     further_errors: ClassVar = {"decision": {409}}
 
-    def get_queryset(self) -> QuerySet[ProjectProposal]:
+    def get_queryset(self) -> QuerySet[models.ProjectProposal]:
         """The own proposals, or all for who sees all projects, the newest first."""
-        return visible_proposals(self.person).filter(cluster=self.cluster).order_by("-id")
+        return selectors.visible_proposals(self.person).filter(cluster=self.cluster).order_by("-id")
 
     @extend_schema(request=NewProposalSerializer, responses={201: ProposalSerializer})
     def create(self, request: Request) -> Response:
@@ -586,7 +551,7 @@ class Proposals(ApiViewSet):
             made = propose(
                 person=self.person,
                 cluster=self.cluster,
-                data=ProjectData(**settings_from(values)),
+                data=services.ProjectData(**settings_from(values)),
                 share=values["share"],
                 by=By(self.person.username, values["reason"], self.request_id),
             )
@@ -620,19 +585,19 @@ class Proposals(ApiViewSet):
 # --- Where a project's people and job names stand, and what became of its jobs.
 
 
-class MemberLevelSerializer(DataclassSerializer):
+class MemberLevelSerializer(fields.DataclassSerializer):
     """A member's level, 0 the highest, null unconfigured; where it came from, and the jobs that are there."""
 
     dataclass = MemberLevel
 
 
-class PatternLevelSerializer(DataclassSerializer):
+class PatternLevelSerializer(fields.DataclassSerializer):
     """The task level of a job whose name fits a pattern; `sample` is the name that was asked about."""
 
     dataclass = PatternLevel
 
 
-class StandingSerializer(DataclassSerializer):
+class StandingSerializer(fields.DataclassSerializer):
     """The levels in one partition."""
 
     dataclass = PartitionStanding
@@ -646,7 +611,7 @@ class StandingsSerializer(serializers.Serializer):
     partitions = StandingSerializer(many=True)
 
 
-class WaitsSerializer(DataclassSerializer):
+class WaitsSerializer(fields.DataclassSerializer):
     """How long jobs waited, from submission on."""
 
     dataclass = ProjectWaits
@@ -656,15 +621,15 @@ class StoppedSerializer(serializers.Serializer):
     """Runs that were stopped, the work lost with them, and what checkpoints kept."""
 
     runs = serializers.IntegerField()
-    work_lost = WorkSerializer(source="lost")
-    work_kept = WorkSerializer(source="kept")
+    work_lost = fields.WorkSerializer(source="lost")
+    work_kept = fields.WorkSerializer(source="kept")
 
 
 class ProjectWorkSerializer(serializers.Serializer):
     """What a project ran, waited, lost and gained. `helped`: jobs that started because others were stopped."""
 
     since = serializers.DateTimeField()
-    ran = WorkSerializer()
+    ran = fields.WorkSerializer()
     ran_jobs = serializers.IntegerField()
     started = WaitsSerializer()
     waiting = WaitsSerializer()
@@ -678,9 +643,11 @@ class OfProject(ApiView):
 
     permission = Permission.PROJECT_VIEW
 
-    def project(self, code: str) -> Project:
+    def project(self, code: str) -> models.Project:
         """The project of the address, if this account may see it."""
-        return get_object_or_404(visible_projects(self.person).filter(cluster=self.cluster), code=code)
+        return get_object_or_404(
+            selectors.visible_projects(self.person).filter(cluster=self.cluster), code=code
+        )
 
 
 class ProjectLevels(OfProject):

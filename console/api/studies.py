@@ -19,20 +19,10 @@ from rest_framework.response import Response
 from console.accounts.access import require_read, require_write
 from console.accounts.models import User
 from console.accounts.permissions import Permission
+from console.api import fields
 from console.api.audit import AnyAnswer
 from console.api.base import ApiView, ApiViewSet, changing, reading
 from console.api.errors import ConflictError
-from console.api.fields import (
-    AmountsSerializerField,
-    DataclassSerializer,
-    NamesField,
-    ObjectField,
-    RankedLevelSerializer,
-    RowSerializer,
-    WorkSerializer,
-    moment_data,
-    work_data,
-)
 from console.api.installation import FilePartitionSerializer, FileProjectSerializer
 from console.api.partitions import OfPartition, PolicyDocumentField
 from console.cluster.models import Cluster
@@ -51,7 +41,7 @@ from console.history.studies import cancel as cancel_study
 from console.history.what_if import what_if
 from console.history.wording import lost_by, sentences
 from console.partitions.models import Partition
-from console.partitions.selectors import policy_of, visible_partitions
+from console.partitions.selectors import policy_of
 from console.projects.selectors import visible_projects
 from console.projects.services import data_of
 from scheduler.contracts.config import decode_partition, decode_policy, decode_project
@@ -61,7 +51,7 @@ from scheduler.model.policy import PartitionPolicy
 class WaitedSerializer(serializers.Serializer):
     """How long jobs of a level waited together."""
 
-    level = RankedLevelSerializer()
+    level = fields.RankedLevelSerializer()
     hours = serializers.FloatField()
 
 
@@ -70,7 +60,7 @@ class SideSerializer(serializers.Serializer):
 
     stops = serializers.IntegerField()
     jobs = serializers.IntegerField(help_text="Jobs that would have got their room.")
-    work_lost = WorkSerializer()
+    work_lost = fields.WorkSerializer()
     waited = WaitedSerializer(many=True)
 
 
@@ -78,7 +68,7 @@ class DoneSerializer(serializers.Serializer):
     """What Giveway really stopped."""
 
     stops = serializers.IntegerField()
-    work_lost = WorkSerializer()
+    work_lost = fields.WorkSerializer()
 
 
 class DaysSerializer(serializers.Serializer):
@@ -98,7 +88,7 @@ class PastDaySerializer(DaysSerializer):
 class PastSerializer(DaysSerializer):
     """The last days: `used` of `looks` recorded looks were decided; `cut`: there was no time for the later ones."""
 
-    partitions = NamesField()
+    partitions = fields.NamesField()
     since = serializers.DateTimeField()
     until = serializers.DateTimeField()
     used = serializers.IntegerField()
@@ -112,21 +102,26 @@ def past_data(past: PastStudy) -> dict[str, Any]:
     """As `PastSerializer` describes it."""
     return {
         **{key: getattr(past, key) for key in ("partitions", "used", "looks", "cut", "enough")},
-        "since": moment_data(past.since),
-        "until": moment_data(past.until),
+        "since": fields.moment_data(past.since),
+        "until": fields.moment_data(past.until),
         "days": [{"day": day.isoformat(), **_day(sums)} for day, sums in past.days],
         **_day(past.total),
     }
 
 
 def _day(day: Day) -> dict[str, Any]:
-    done = {"stops": day.done.stops, "work_lost": work_data(day.done.work)}
+    done = {"stops": day.done.stops, "work_lost": fields.work_data(day.done.work)}
     return {"done": done, "present": _sum(day.present), "changed": _sum(day.changed)}
 
 
 def _sum(side: StudySum) -> dict[str, Any]:
     waited = [{"level": asdict(level), "hours": round(s / 3600, 4)} for level, s in side.waited.items()]
-    return {"stops": side.stops, "jobs": side.jobs, "work_lost": work_data(side.work), "waited": waited}
+    return {
+        "stops": side.stops,
+        "jobs": side.jobs,
+        "work_lost": fields.work_data(side.work),
+        "waited": waited,
+    }
 
 
 # --- What would a change do, now and over the last days? Nothing is saved.
@@ -135,14 +130,14 @@ MOST_DAYS = 31
 
 
 @extend_schema_field(FilePartitionSerializer)
-class PartitionEntryField(ObjectField):
+class PartitionEntryField(fields.ObjectField):
     """A partition's entry of the priority file."""
 
     bounds = POLICY
 
 
 @extend_schema_field(FileProjectSerializer)
-class ProjectEntryField(ObjectField):
+class ProjectEntryField(fields.ObjectField):
     """A project's entry of the priority file."""
 
     bounds = PROJECT
@@ -161,36 +156,36 @@ class WhatIfSerializer(ChangeSerializer):
     days = serializers.IntegerField(default=0, min_value=0, max_value=MOST_DAYS)
 
 
-class ToldSerializer(DataclassSerializer):
+class ToldSerializer(fields.DataclassSerializer):
     """A job with its levels."""
 
     dataclass = ComparedJob
-    user_level = RankedLevelSerializer()
-    task_level = RankedLevelSerializer()
+    user_level = fields.RankedLevelSerializer()
+    task_level = fields.RankedLevelSerializer()
 
 
-class StopSerializer(DataclassSerializer):
+class StopSerializer(fields.DataclassSerializer):
     """A running job that is stopped, and for whom."""
 
     dataclass = ComparedStop
     victim = ToldSerializer()
     beneficiary = ToldSerializer()
-    amounts = AmountsSerializerField()
+    amounts = fields.AmountsSerializerField()
 
 
-class StartSerializer(DataclassSerializer):
+class StartSerializer(fields.DataclassSerializer):
     """A waiting job that starts; `stops`: how many others are stopped for it."""
 
     dataclass = Start
     job = ToldSerializer()
 
 
-class MoveSerializer(DataclassSerializer):
+class MoveSerializer(fields.DataclassSerializer):
     """Jobs of one user, or of one name, that change level."""
 
     dataclass = Move
-    before = RankedLevelSerializer()
-    after = RankedLevelSerializer()
+    before = fields.RankedLevelSerializer()
+    after = fields.RankedLevelSerializer()
 
 
 class ChangedPartitionSerializer(serializers.Serializer):
@@ -199,14 +194,14 @@ class ChangedPartitionSerializer(serializers.Serializer):
     partition = serializers.CharField()
     enforcement = serializers.CharField()
     only_planned = serializers.BooleanField()
-    sentences = NamesField()
+    sentences = fields.NamesField()
     users = MoveSerializer(many=True)
     tasks = MoveSerializer(many=True)
     stopped = StopSerializer(many=True)
     spared = StopSerializer(many=True)
     started = StartSerializer(many=True)
     kept_waiting = StartSerializer(many=True)
-    work_lost = WorkSerializer()
+    work_lost = fields.WorkSerializer()
 
 
 class WhatIfAnswerSerializer(serializers.Serializer):
@@ -215,7 +210,7 @@ class WhatIfAnswerSerializer(serializers.Serializer):
     at = serializers.DateTimeField()
     jobs = serializers.IntegerField()
     partitions = ChangedPartitionSerializer(many=True)
-    left = NamesField()
+    left = fields.NamesField()
     past = PastSerializer(allow_null=True)
 
 
@@ -240,7 +235,7 @@ class Asking:
     def _policy(self, entry: object, inside: str) -> HypotheticalChange:
         with changing(inside):
             policy = decode_partition(entry).policy
-        rows = visible_partitions(self.person).filter(cluster=self.cluster, revision__isnull=False)
+        rows = self.partitions(revision__isnull=False)
         partition = rows.filter(name=policy.name).first()
         if partition is None:
             raise Http404
@@ -400,7 +395,7 @@ class HindsightSerializer(serializers.Serializer):
     runs = serializers.IntegerField()
     runs_meant = serializers.IntegerField()
     shift_s = serializers.IntegerField()
-    not_followed = NamesField()
+    not_followed = fields.NamesField()
     left_out = JobsLeftOutSerializer()
     sentence = serializers.CharField(help_text="The answer for people.")
     all = GroupSerializer()
@@ -408,7 +403,7 @@ class HindsightSerializer(serializers.Serializer):
     projects = ProjectGroupSerializer(many=True)
 
 
-class StudySerializer(RowSerializer):
+class StudySerializer(fields.RowSerializer):
     """A study. `done` of `total` recorded looks are decided; `partitions` and `projects` are what would change.
 
     One of the kind `hindsight` simulates finished jobs of `partition` with the policy that it was asked about: `done`

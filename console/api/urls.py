@@ -60,20 +60,24 @@ urlpatterns: list[Any] = [
     path(PARTITION + "power/rule/", power.RuleView.as_view(), name="api-power-rule"),
     path(PARTITION + "power/drivers/", power.DriversView.as_view(), name="api-power-drivers"),
     path(PARTITION + "power/losses/", power.ProjectLossList.as_view(), name="api-power-losses"),
-    path(PARTITION + "power/incidents/", power.PowerIncidentList.as_view(), name="api-power-incidents"),
+    path(
+        PARTITION + "power/incidents/",
+        power.PowerIncidents.as_view({"get": "list"}),
+        name="api-power-incidents",
+    ),
     path(
         PARTITION + "power/incidents/<int:pk>/drain/",
-        power.PowerIncidentDrain.as_view(),
+        power.PowerIncidents.as_view({"post": "drain"}),
         name="api-power-incident-drain",
     ),
     path(
         PARTITION + "power/incidents/<int:pk>/put-back/",
-        power.PowerIncidentPutBack.as_view(),
+        power.PowerIncidents.as_view({"post": "put_back"}),
         name="api-power-incident-put-back",
     ),
     path(
         PARTITION + "power/incidents/<int:pk>/leave/",
-        power.PowerIncidentLeave.as_view(),
+        power.PowerIncidents.as_view({"post": "leave"}),
         name="api-power-incident-leave",
     ),
     path(PARTITION + "power/measurements/", power.MeasureNowView.as_view(), name="api-power-measurements"),

@@ -173,13 +173,13 @@ SENDER = """
 import time
 from rest_framework.test import APIClient
 from console.accounts.models import User
-from console.api import projects
-create = projects.create_project
+from console.projects import services
+create = services.create_project
 def slowly(**values):
     print("doing it")
     time.sleep(1.5)
     return create(**values)
-projects.create_project = slowly
+services.create_project = slowly
 client = APIClient()
 client.force_authenticate(User.objects.get())
 answer = client.post("/api/v1/projects/", {body}, headers={{"Idempotency-Key": "a"}})
