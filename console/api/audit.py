@@ -52,25 +52,22 @@ class AuditFilter(FilterSet):
     """By who, what, when and about what."""
 
     actor = django_filters.CharFilter(label="Account name, or `giveway` for the system itself.")
-    action = django_filters.CharFilter()
-    object_type = django_filters.CharFilter()
-    object_id = django_filters.CharFilter()
-    cluster = django_filters.CharFilter()
-    partition = django_filters.CharFilter()
-    project = django_filters.CharFilter()
-    job_id = django_filters.CharFilter()
-    cycle = django_filters.NumberFilter()
-    plan = django_filters.NumberFilter()
-    request_id = django_filters.CharFilter()
     since = MomentFilter(field_name="at", lookup_expr="gte")
     until = MomentFilter(field_name="at", lookup_expr="lt")
-    ordering = django_filters.OrderingFilter(fields=(("sequence", "sequence"),))
+    ordering = django_filters.OrderingFilter(fields=["sequence"])
     by = django_filters.ChoiceFilter(
         method="with_whom",
         choices=[(PEOPLE, PEOPLE), (ITSELF, ITSELF)],
         label="What people did, or `giveway` by itself.",
     )
     text = django_filters.CharFilter(method="with_words", label="Words anywhere in the row.")
+
+    class Meta:
+        model = AuditEntry
+        fields: ClassVar = [
+            "actor", "action", "object_type", "object_id", "cluster", "partition", "project", "job_id",
+            "cycle", "plan", "request_id", "since", "until", "ordering", "by", "text",
+        ]  # fmt: skip
 
     def with_words(self, rows: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
         """As the page looks for them."""
@@ -241,9 +238,7 @@ class AuditExport(ApiView):
         if request.headers.get("Sec-Fetch-Site") == "cross-site":
             # A link elsewhere must not put an export into the log in the name of whoever follows it.
             raise PermissionDenied(_("Begin the export from the console itself, or with a token."))
-        kind = request.query_params.get(KIND, USUAL)
-        if kind not in FORMATS:
-            raise ValidationError({KIND: [_("Must be one of %(words)s.") % {"words": in_a_row(FORMATS)}]})
+        kind = self.choice_asked(KIND, FORMATS, USUAL)
         rows = self.filter_queryset(self.get_queryset())
         wanted = {name: value for name, value in request.query_params.items() if value and name != KIND}
         return export(rows, wanted, kind, **self.by)
@@ -289,10 +284,7 @@ class _HistoryView(ApiView):
 
     def stretch(self) -> HistorySpan:
         """The time and the order that are asked for."""
-        ordering = self.request.query_params.get("ordering", NEWEST)
-        if ordering not in {NEWEST, OLDEST}:
-            said = _("Must be one of %(words)s.") % {"words": in_a_row((NEWEST, OLDEST))}
-            raise ValidationError({"ordering": [said]})
+        ordering = self.choice_asked("ordering", (NEWEST, OLDEST), NEWEST)
         return HistorySpan(self._moment("since"), self._moment("until"), oldest_first=ordering == OLDEST)
 
     def _moment(self, name: str) -> datetime | None:

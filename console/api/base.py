@@ -1,6 +1,6 @@
 """Names in addresses: anything a name of Slurm's may hold, without what a database refuses to look up."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import UTC
 from functools import cached_property, partial
@@ -139,6 +139,13 @@ class ApiView(Validated, generics.GenericAPIView):
         """The jobs of these partitions."""
         names = list(self.partitions().values_list("name", flat=True))
         return Job.objects.filter(cluster=self.cluster, partition__in=names, **only)
+
+    def choice_asked(self, name: str, choices: Collection[str], usual: str) -> str:
+        """A query parameter that takes one of some words."""
+        asked: str = self.request.query_params.get(name, usual)
+        if asked not in choices:
+            raise ValidationError({name: [_("Must be one of %(words)s.") % {"words": in_a_row(choices)}]})
+        return asked
 
     def paged(self, rows: Any) -> Response:
         """One page of rows."""

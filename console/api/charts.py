@@ -54,14 +54,6 @@ def days_asked(request: Request, usual: int, most: int) -> int:
     return int(text)
 
 
-def span_asked(request: Request) -> str:
-    """`span` of the address."""
-    span: str = request.query_params.get("span", USUAL)
-    if span not in SPANS:
-        raise ValidationError({"span": [_("Must be one of %(words)s.") % {"words": in_a_row(SPANS)}]})
-    return span
-
-
 # --- A partition's last hours or days, as the page draws them.
 
 NUMBERS = {"type": "object", "additionalProperties": {"type": "number"}, "example": {"gpu": 28.5}}
@@ -119,7 +111,7 @@ class PartitionTimeline(PartitionReport):
     @extend_schema(parameters=[SPAN], responses=TimelineSerializer)
     def get(self, request: Request, name: str) -> Response:
         """From the record of minutes; the last step is not over yet."""
-        span = span_asked(request)
+        span = self.choice_asked("span", SPANS, USUAL)
         partition = self.partition_shown(revision__isnull=False)
         found, policy = read_timeline(partition, span), policy_of(partition)
         waits = [
@@ -227,7 +219,7 @@ class QuotaTimesView(PartitionReport):
         partition = self.partition_shown(revision__isnull=False)
         require_read(request, Permission.POLICY_VIEW, partition)
         policy = policy_of(partition)
-        span = span_asked(request)
+        span = self.choice_asked("span", SPANS, USUAL)
         rank = _rank(policy, request.query_params.get("level"))
         answer: dict[str, Any] = {"span": span, "step_s": int(SPANS[span].step.total_seconds())}
         if rank is None:
@@ -501,10 +493,7 @@ class PartitionSquares(LiveChart):
     @extend_schema(parameters=[BY], responses=SquaresSerializer)
     def get(self, request: Request, name: str) -> Response:
         """By free room unless told; nodes by name, numbers as numbers."""
-        by = request.query_params.get("by", ROOM)
-        if by not in COLOURS:
-            raise ValidationError({"by": [_("Must be one of %(words)s.") % {"words": in_a_row(COLOURS)}]})
-        return Response(_squares_answer(self.shown, by))
+        return Response(_squares_answer(self.shown, self.choice_asked("by", COLOURS, ROOM)))
 
 
 def _squares_answer(partition: Partition, by: str) -> dict[str, Any]:

@@ -159,23 +159,14 @@ class JobSerializer(fields.RowSerializer):
 class JobFilterSet(FilterSet):
     """By what the job is, whose it is and how it ranks."""
 
-    job_id = django_filters.CharFilter()
-    partition = django_filters.CharFilter()
     phase = django_filters.MultipleChoiceFilter(
         choices=JobPhase.choices, label="Several may be given: phase=pending&phase=running."
     )
-    user = django_filters.CharFilter()
-    account = django_filters.CharFilter()
-    project = django_filters.CharFilter()
     level = django_filters.CharFilter(
         method="of_level", label=f"Name of the user's or the job's level, or `{UNCONFIGURED}`."
     )
     user_level = django_filters.CharFilter(method="of_level", label=f"Name of a level, or `{UNCONFIGURED}`.")
     task_level = django_filters.CharFilter(method="of_level", label=f"Name of a level, or `{UNCONFIGURED}`.")
-    held = django_filters.BooleanFilter()
-    verdict = django_filters.CharFilter()
-    reason = django_filters.CharFilter()
-    plan = django_filters.NumberFilter()
     ordering = django_filters.OrderingFilter(
         fields=(
             ("first_submit", "submitted_at"),
@@ -185,6 +176,13 @@ class JobFilterSet(FilterSet):
             ("job_id", "job_id"),
         )
     )
+
+    class Meta:
+        model = Job
+        fields: ClassVar = [
+            "job_id", "partition", "phase", "user", "account", "project", "level", "user_level", "task_level",
+            "held", "verdict", "reason", "plan", "ordering",
+        ]  # fmt: skip
 
     def of_level(self, jobs: QuerySet[Job], name: str, value: str) -> QuerySet[Job]:
         """Jobs with the level called `value` on one axis, or on either for `level`."""

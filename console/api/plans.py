@@ -342,14 +342,17 @@ class CloseSerializer(fields.ReasonSerializer):
 class IncidentFilter(FilterSet):
     """By where, whose, and whether it is open."""
 
-    partition = django_filters.CharFilter()
-    job_id = django_filters.CharFilter()
     user = django_filters.CharFilter(label="The job's user.")
-    plan = django_filters.NumberFilter()
     kind = django_filters.ChoiceFilter(choices=models.IncidentKind.choices)
     open = django_filters.BooleanFilter(field_name="closed_at", lookup_expr="isnull")
     since = fields.MomentFilter(field_name="opened_at", lookup_expr="gte")
     until = fields.MomentFilter(field_name="opened_at", lookup_expr="lt")
+
+    class Meta:
+        model = models.Incident
+        fields: ClassVar = [
+            "partition", "job_id", "user", "plan", "kind", "open", "since", "until",
+        ]  # fmt: skip
 
 
 class Incidents(ApiViewSet):

@@ -201,11 +201,15 @@ def settings_from(values: dict[str, Any]) -> dict[str, Any]:
 class ProjectFilter(FilterSet):
     """By account and by people."""
 
-    code = django_filters.CharFilter()
-    slurm_account = django_filters.CharFilter()
     member = django_filters.CharFilter(method="of_person", label="A user of the cluster.")
     manager = django_filters.CharFilter(method="of_person", label="An account of the console.")
     ordering = django_filters.OrderingFilter(fields=["code", "size", "grade", "urgency", "updated_at"])
+
+    class Meta:
+        model = models.Project
+        fields: ClassVar = [
+            "code", "slurm_account", "member", "manager", "ordering",
+        ]  # fmt: skip
 
     def of_person(
         self, projects: QuerySet[models.Project], name: str, value: str
@@ -524,8 +528,12 @@ class ProposalFilter(FilterSet):
     """By state, code and who proposed it."""
 
     state = django_filters.ChoiceFilter(choices=models.RequestState.choices)
-    code = django_filters.CharFilter()
-    asked_by = django_filters.CharFilter()
+
+    class Meta:
+        model = models.ProjectProposal
+        fields: ClassVar = [
+            "state", "code", "asked_by",
+        ]  # fmt: skip
 
 
 class Proposals(ApiViewSet):

@@ -17,7 +17,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.access import require_read, require_write
-from console.accounts.models import User
 from console.accounts.permissions import Permission
 from console.api import fields
 from console.api.audit import AnyAnswer
@@ -25,7 +24,6 @@ from console.api.base import ApiView, ApiViewSet, changing, reading
 from console.api.errors import ConflictError
 from console.api.installation import FilePartitionSerializer, FileProjectSerializer
 from console.api.partitions import OfPartition, PolicyDocumentField
-from console.cluster.models import Cluster
 from console.core.limits import POLICY, PROJECT
 from console.history.answering import decode_past
 from console.history.answers import ComparedJob, ComparedStop, Comparison, Move, Start
@@ -214,14 +212,10 @@ class WhatIfAnswerSerializer(serializers.Serializer):
     past = PastSerializer(allow_null=True)
 
 
-class Asking:
+class Asking(ApiView):
     """What is asked about, by whoever may make the change."""
 
     body_limit = "file"
-
-    request: Request
-    person: User
-    cluster: Cluster
 
     def change(self, values: dict[str, Any]) -> HypotheticalChange:
         """The change that was sent: 403 or 404 where it is not this account's to make."""
@@ -260,7 +254,7 @@ class Asking:
             return project_change(self.cluster, data)
 
 
-class WhatIf(Asking, ApiView):
+class WhatIf(Asking):
     """Asked by whoever may make the change."""
 
     saves_nothing = True
