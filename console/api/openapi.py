@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of every operation. Apart from `schema`: DRF's settings name this module."""
+"""What the OpenAPI document says of every operation. DRF's settings name this module, so it imports no view."""
 
 import inspect
 from typing import Any

@@ -329,10 +329,11 @@ class DraftChangeSerializer(NewDraftSerializer):
     version = fields.VersionField()
 
 
-class DraftRemovalSerializer(fields.ReasonSerializer):
+class DraftRemovalSerializer(serializers.Serializer):
     """`version` is the one that you have read."""
 
     version = fields.VersionField()
+    reason = fields.ReasonSerializerField()
 
 
 class DraftActivationSerializer(BasedOnSerializer):

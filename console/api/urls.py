@@ -18,10 +18,9 @@ from console.api import (
     plans,
     power,
     projects,
-    schema,
     studies,
 )
-from console.api.base import NoSuchAddress, register
+from console.api.base import DocsView, NoSuchAddress, SchemaView, register
 
 register()
 
@@ -115,7 +114,7 @@ urlpatterns: list[Any] = [
     path("what-if/", studies.WhatIf.as_view(), name="api-what-if"),
     path("studies/<int:pk>.csv", studies.StudyFile.as_view(), name="api-study-file"),
     path("config/", installation.ConfigView.as_view(), name="api-config"),
-    path("schema/", schema.SchemaView.as_view(), name="api-schema"),
-    path("docs/", schema.DocsView.as_view(), name="api-docs"),
+    path("schema/", SchemaView.as_view(), name="api-schema"),
+    path("docs/", DocsView.as_view(), name="api-docs"),
     re_path("", NoSuchAddress.as_view(), name="api-no-such-address"),
 ]
