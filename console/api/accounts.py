@@ -103,7 +103,6 @@ class PasswordView(ApiView):
     """One's own password."""
 
     serializer_class = PasswordSerializer
-    further_errors: ClassVar = {"PUT": {403, 429, 503}}
 
     @extend_schema(operation_id="account_password_set", request=PasswordSerializer, responses={204: None})
     def put(self, request: Request) -> Response:
@@ -204,7 +203,7 @@ class TokenView(ApiView):
     parser_classes: ClassVar[Any] = [BoundedJSONParser, FormParser, MultiPartParser]
     throttle_scope = "token"
     open_methods: ClassVar = frozenset({"POST"})
-    further_errors: ClassVar = {"POST": {403, 429, 503}}
+    further_errors: ClassVar = {"POST": {403, 429}}
 
     def _is_open(self) -> bool:
         """Asking for a token is how scripts sign in. Without a request the OpenAPI document is being made."""

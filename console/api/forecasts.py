@@ -183,7 +183,6 @@ class StartQuestionList(ApiView):
 
     permission = Permission.JOB_VIEW
     serializer_class = StartQuestionSerializer
-    further_errors: ClassVar = {"POST": {409}}
 
     @extend_schema(request=NewStartQuestionSerializer, responses={201: StartQuestionSerializer})
     def post(self, request: Request) -> Response:

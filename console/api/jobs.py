@@ -510,7 +510,6 @@ class CheckpointTokenView(ApiView):
 
     permission = Permission.JOB_VIEW
     serializer_class = CheckpointTokenSerializer
-    further_errors: ClassVar = {"POST": {409}}
 
     @extend_schema(request=None, responses={200: CheckpointTokenSerializer})
     def post(self, request: Request, job_id: str) -> Response:
@@ -533,7 +532,7 @@ class CheckpointView(ApiView):
     permission_classes: ClassVar[Any] = [AllowAny]
     throttle_classes: ClassVar[Any] = [PerJobThrottle]
     throttle_scope = "checkpoint"
-    further_errors: ClassVar = {"POST": {404, 409, 429}}
+    further_errors: ClassVar = {"POST": {404}}
 
     @extend_schema(request=AcknowledgementSerializer, responses={200: CheckpointSerializer})
     def post(self, request: Request) -> Response:

@@ -221,7 +221,6 @@ class PolicyView(OfPartition):
     """The policy in force."""
 
     serializer_class = PolicySerializer
-    further_errors: ClassVar = {"PUT": {409}, "PATCH": {409}}
     version_key = "revision"
     checks_first = True
 
@@ -273,7 +272,6 @@ class Revisions(OfPartition, ApiViewSet):
     serializer_class = RevisionSerializer
     whole = PolicySerializer
     lookup_field = "number"
-    further_errors: ClassVar = {"rollback": {409}}
 
     def get_queryset(self) -> QuerySet[PolicyRevision]:
         """Without the documents in the list: they may be long."""
@@ -362,7 +360,6 @@ class Drafts(OfPartition, ApiViewSet):
     serializer_class = DraftSerializer
     whole = WholeDraftSerializer
     ending = frozenset({"version", "reason"})
-    further_errors: ClassVar = {"update": {409}, "destroy": {409}, "activate": {409}}
 
     def get_queryset(self) -> QuerySet[PolicyDraft]:
         """Without the documents in the list: they may be long."""

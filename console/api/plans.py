@@ -253,7 +253,6 @@ class Plans(ApiViewSet):
     queryset = models.Plan.objects.all()
     serializer_class = PlanSerializer
     filterset_class = PlanFilter
-    further_errors: ClassVar = {"decide": {409}}
 
     def get_queryset(self) -> QuerySet[models.Plan]:
         """The plans of this cluster with what is shown of them; the snapshots stay where they are."""

@@ -211,7 +211,6 @@ class MeasurementView(ApiView):
     permission_classes: ClassVar[Any] = [AllowAny]
     throttle_classes: ClassVar[Any] = [MeasurementThrottle]
     throttle_scope = "measurement"
-    further_errors: ClassVar = {"POST": {409, 429}}
 
     @extend_schema(request=MeasurementResultSerializer, responses={200: GoOnSerializer})
     def post(self, request: Request) -> Response:
@@ -309,7 +308,6 @@ class PowerIncidents(ViewSetMixin, PowerOfPartition):
     """Processors of a partition that stand out."""
 
     serializer_class = PowerIncidentSerializer
-    further_errors: ClassVar = {"drain": {409}, "put_back": {409}, "leave": {409}}
 
     def known_parameters(self, request: Request) -> frozenset[str]:
         """Pages."""

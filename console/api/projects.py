@@ -230,7 +230,6 @@ class Projects(ApiViewSet):
     lookup_value_converter = "name"
     checks_first = True
     ending = frozenset({"version", "reason"})
-    further_errors: ClassVar = {"update": {409}, "partial_update": {409}, "destroy": {409}}
     version_key = "version"
 
     def get_queryset(self) -> QuerySet[models.Project]:
@@ -372,7 +371,6 @@ class RulesView(ApiView):
 
     permission = Permission.PROJECT_VIEW
     serializer_class = RulesInForceSerializer
-    further_errors: ClassVar = {"PUT": {409}}
 
     def get(self, request: Request) -> Response:
         """The rules in force."""
@@ -445,7 +443,6 @@ class Requests(ApiViewSet):
     queryset = models.UrgencyRequest.objects.all()
     serializer_class = RequestSerializer
     filterset_class = RequestFilter
-    further_errors: ClassVar = {"decision": {409}}
 
     def get_queryset(self) -> QuerySet[models.UrgencyRequest]:
         """The requests of the projects that this account may see, the newest first."""
@@ -544,7 +541,6 @@ class Proposals(ApiViewSet):
     queryset = models.ProjectProposal.objects.all()
     serializer_class = ProposalSerializer
     filterset_class = ProposalFilter
-    further_errors: ClassVar = {"decision": {409}}
 
     def get_queryset(self) -> QuerySet[models.ProjectProposal]:
         """The own proposals, or all for who sees all projects, the newest first."""

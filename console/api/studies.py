@@ -260,7 +260,7 @@ class WhatIf(Asking):
     saves_nothing = True
 
     serializer_class = WhatIfAnswerSerializer
-    further_errors: ClassVar = {"POST": {404, 409}}
+    further_errors: ClassVar = {"POST": {404}}
 
     @extend_schema(request=WhatIfSerializer, responses={200: WhatIfAnswerSerializer})
     def post(self, request: Request) -> Response:
@@ -470,7 +470,7 @@ class Studies(Asking, ApiViewSet):
     serializer_class = StudySerializer
     whole = WholeStudySerializer
     filterset_class = StudyFilter
-    further_errors: ClassVar = {"create": {404, 409}}
+    further_errors: ClassVar = {"create": {404}}
 
     def get_queryset(self) -> QuerySet[Study]:
         """The studies that are this account's to see."""
@@ -516,7 +516,6 @@ class PartitionHindsight(OfPartition):
     """Finished jobs of a partition, simulated without Giveway and with a policy."""
 
     serializer_class = KeptHindsightSerializer
-    further_errors: ClassVar = {"POST": {409}}
 
     def get(self, request: Request, name: str) -> Response:
         """The last answer about the policy in force."""
