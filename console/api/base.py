@@ -90,7 +90,7 @@ class ApiView(Validated, generics.GenericAPIView):
     saves_nothing: ClassVar[bool] = False
     """Whether a write is a question: it is answered outside any transaction, for it may take seconds."""
     checks_first: ClassVar[bool] = False
-    """Whether a write changes things within `changes.changing` alone, and checks what was sent before."""
+    """Whether a write changes things within `changing` alone, and checks what was sent before."""
     parameters: ClassVar[frozenset[str]] = frozenset()
     ending: ClassVar[frozenset[str]] = frozenset()
     """Query parameters of DELETE, which has no body."""
