@@ -5,14 +5,24 @@ The scope is looked at here and not in the views' permissions, so that no view c
 
 from typing import Any
 
+from django.contrib.auth import authenticate
+from django.contrib.auth.signals import user_logged_in
+from django.db import transaction
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from rest_framework.authentication import TokenAuthentication
-from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied, ValidationError
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
+from rest_framework.throttling import ScopedRateThrottle
 
+from console.accounts.addresses import client_address, neighbourhood
+from console.accounts.guesses import locked_for
 from console.accounts.models import ApiToken, Scope, User
-from console.accounts.tokens import find_token
+from console.accounts.single_sign_on import DirectoryError, NotAdmittedError
+from console.accounts.tokens import TokenData, find_token, make_token
+from console.api.errors import LockedOutError, UnavailableError
 
 CHECKPOINTS = frozenset({("POST", "api-checkpoint-token"), ("POST", "api-checkpoints")})
 """All that a token for checkpoints is good for."""
@@ -48,3 +58,47 @@ def _require_scope(token: ApiToken, request: Request) -> None:
             resolved = request._request.resolver_match  # noqa: SLF001 - DRF does not pass it on
             if resolved is None or (request.method, resolved.url_name) not in CHECKPOINTS:
                 raise PermissionDenied(_("This token is good for acknowledging checkpoints only."))
+
+
+# --- A token for a name and a password: the lockout of the sign-in page counts here too.
+
+WRONG = gettext_lazy("No active account has this name and password.")
+
+
+def obtain_token(
+    request: HttpRequest, *, username: str, password: str, data: TokenData
+) -> tuple[ApiToken, str]:
+    """A new token of the account with this name and password.
+
+    Raises `ValidationError` for a wrong pair, `LockedOutError` after too many of them, and where a directory is asked
+    `UnavailableError` and `PermissionDenied`.
+    """
+    try:
+        user: Any = authenticate(request, username=username, password=password)
+    except DirectoryError as error:
+        raise UnavailableError(str(error)) from error
+    except NotAdmittedError as error:
+        raise PermissionDenied(str(error)) from error
+    if getattr(request, "axes_locked_out", False):
+        # Taken back, or axes' middleware would put its own page in the place of our answer.
+        request.axes_locked_out = False  # type: ignore[attr-defined]
+        raise LockedOutError(locked_for(request, {"username": username}))
+    if user is None:
+        raise ValidationError(WRONG)
+    with transaction.atomic():
+        # Tells axes to forget the failures, Django to note the time and the audit log to say who came in.
+        user_logged_in.send(sender=type(user), request=request, user=user)
+        return make_token(
+            user, data, actor=user.username, by_password=True, request_id=getattr(request, "request_id", "")
+        )
+
+
+# --- So many tries per address, as `GIVEWAY_TRUSTED_PROXIES` has it: the framework believes all that is sent or none.
+
+
+class AddressThrottle(ScopedRateThrottle):
+    """By the view's `throttle_scope`."""
+
+    def get_ident(self, request: Request) -> str:
+        """Where the request comes from."""
+        return neighbourhood(client_address(request._request))  # noqa: SLF001 - Django's own request has the address

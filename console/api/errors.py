@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy
 from rest_framework import exceptions, serializers
 
 from console.accounts.hashing import RETRY_S
+from console.api.fields import NamesField
 from console.core import databases
 from console.core.faults import AWAY, AWAY_SAID, CLOSED, CLOSED_SAID
 
@@ -19,8 +20,7 @@ class ErrorBodySerializer(serializers.Serializer):
     code = serializers.CharField(help_text="For programs: `invalid`, `not_found`, `permission_denied`, …")
     message = serializers.CharField(help_text="One sentence for people.")
     fields = serializers.DictField(  # type: ignore[assignment]
-        child=serializers.ListField(child=serializers.CharField()),
-        help_text="JSON path of each field at fault, and what is wrong with it.",
+        child=NamesField(), help_text="JSON path of each field at fault, and what is wrong with it."
     )
 
 

@@ -17,9 +17,13 @@ from rest_framework.views import exception_handler as drf_exception_handler
 from rest_framework.views import set_rollback
 
 from console.accounts.hashing import BusyError
-from console.api.errors import BusyNowError, DatabaseAwayError, DatabaseClosedError, TooLargeError
+from console.api import errors
 from console.core.databases import is_closed, is_passing
 from console.core.saying import with_label
+from console.history.what_if import NotNowError
+from console.power.services import AlreadyToldError
+from console.projects.changing import AlreadyDecidedError
+from console.steering.approvals import OutOfDateError
 
 logger = logging.getLogger(__name__)
 
@@ -44,25 +48,30 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
 
 def _as_api_exception(exc: Exception) -> exceptions.APIException | None:
     """The exception as DRF knows it, or None when it is a defect of ours."""
+    known: exceptions.APIException | None = None
     match exc:
         case exceptions.APIException():
-            return exc
+            known = exc
         case DjangoValidationError():
-            return exceptions.ValidationError(serializers.as_serializer_error(exc))
+            known = exceptions.ValidationError(serializers.as_serializer_error(exc))
         case RequestDataTooBig():
-            return TooLargeError(
+            known = errors.TooLargeError(
                 _("At most %(most)d bytes are read: send less at once.")
                 % {"most": settings.DATA_UPLOAD_MAX_MEMORY_SIZE}
             )
         case Http404():
-            return exceptions.NotFound(*(said for said in exc.args if not _is_of_a_query(said)))
+            known = exceptions.NotFound(*(said for said in exc.args if not _is_of_a_query(said)))
         case BusyError():
-            return BusyNowError()
+            known = errors.BusyNowError()
+        case NotNowError():
+            known = errors.ConflictError(str(exc), code="not_now")
+        case AlreadyDecidedError() | OutOfDateError() | AlreadyToldError():
+            known = errors.ConflictError(str(exc))
         case DatabaseError() if is_passing(exc) or is_closed(exc):
-            return DatabaseClosedError() if is_closed(exc) else DatabaseAwayError()
+            known = errors.DatabaseClosedError() if is_closed(exc) else errors.DatabaseAwayError()
         case PermissionDenied():
-            return exceptions.PermissionDenied(*exc.args)
-    return None
+            known = exceptions.PermissionDenied(*exc.args)
+    return known
 
 
 def _is_of_a_query(said: object) -> bool:

@@ -1,6 +1,5 @@
 """A month or some days against the same time before: what the page of insights shows, and each answer as a file."""
 
-from dataclasses import asdict
 from typing import Any, ClassVar
 
 from django.http import Http404, HttpResponse
@@ -12,27 +11,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.permissions import Permission
-from console.api.audit_export import AnyAnswer
+from console.api.audit import AnyAnswer
 from console.api.base import ApiView
-from console.api.dataclasses import DataclassSerializer
-from console.api.work import WorkSerializer, work_data
+from console.api.fields import DataclassSerializer, WorkSerializer
 from console.insights import answers
-from console.insights.answers import (
-    QUESTIONS,
-    CauseOfLoss,
-    Coverage,
-    ForecastNearness,
-    Insights,
-    LevelWaits,
-    ProjectBalance,
-    ProjectUnevenness,
-    StopRate,
-)
 from console.insights.selectors import insights
 from console.insights.views import as_csv
 from console.insights.wording import coverage_words, sections
-from console.partitions.models import Partition
-from console.partitions.selectors import visible_partitions
 
 PARAMETERS = [
     OpenApiParameter(
@@ -49,20 +34,20 @@ PARAMETERS = [
 class CoverageSerializer(DataclassSerializer):
     """How much of a time was seen."""
 
-    dataclass = Coverage
+    dataclass = answers.Coverage
     told: ClassVar = {"days": "With data.", "hours": "In which a partition at least was looked at."}
 
 
 class LevelWaitsSerializer(DataclassSerializer):
     """How long jobs of a level had waited when they started, to within a tenth; null for fewer than 10 jobs."""
 
-    dataclass = LevelWaits
+    dataclass = answers.LevelWaits
 
 
 class CauseOfLossSerializer(DataclassSerializer):
     """Stops of one cause, the work lost with them and what checkpoints saved."""
 
-    dataclass = CauseOfLoss
+    dataclass = answers.CauseOfLoss
     lost = WorkSerializer()
     saved = WorkSerializer()
     lost_before = WorkSerializer()
@@ -72,7 +57,7 @@ class CauseOfLossSerializer(DataclassSerializer):
 class ProjectBalanceSerializer(DataclassSerializer):
     """What a project gained by stops of others, and what it paid."""
 
-    dataclass = ProjectBalance
+    dataclass = answers.ProjectBalance
     room = WorkSerializer(
         help_text="What its jobs ran that others had been stopped for, once they have ended."
     )
@@ -89,14 +74,14 @@ class ProjectBalanceSerializer(DataclassSerializer):
 class StopRateSerializer(DataclassSerializer):
     """Stops per 1,000 hours that jobs ran."""
 
-    dataclass = StopRate
+    dataclass = answers.StopRate
     told: ClassVar = {"bound": "What the limit by the hour in force allows; null: none, or not yours to see."}
 
 
 class ForecastNearnessSerializer(DataclassSerializer):
     """How near forecasts of run times or starts were; null for fewer than 30 jobs."""
 
-    dataclass = ForecastNearness
+    dataclass = answers.ForecastNearness
     told: ClassVar = {
         "of": "`run_times` or `starts`.",
         "near": "Of run times the nearness, 1 is exact; of starts the share within ten minutes.",
@@ -107,7 +92,7 @@ class ForecastNearnessSerializer(DataclassSerializer):
 class ProjectUnevennessSerializer(DataclassSerializer):
     """What a project's runs on several measured processors held and waited for the slowest one, in hours."""
 
-    dataclass = ProjectUnevenness
+    dataclass = answers.ProjectUnevenness
     told: ClassVar = {"project": "Empty: none is known.", "resource": "What the hours are of: `gpu`."}
 
 
@@ -133,16 +118,15 @@ class InsightsSerializer(serializers.Serializer):
 
 class _Insights(ApiView):
     permission = Permission.PARTITION_VIEW
-    queryset = Partition.objects.all()
     parameters: ClassVar = frozenset({"days", "month", "partition"})
 
-    def found(self) -> Insights:
+    def found(self) -> answers.Insights:
         """The answers for the time and the partitions that are asked about."""
         try:
             period = answers.asked(self.request.query_params)
         except answers.NoSuchPeriodError as error:
             raise ValidationError({error.name: [error.fault]}) from error
-        rows = visible_partitions(self.person).filter(cluster=self.cluster, revision__isnull=False)
+        rows = self.partitions(revision__isnull=False)
         name = self.request.query_params.get("partition", "")
         chosen = [each for each in rows.order_by("name") if not name or each.name == name]
         if name and not chosen:
@@ -162,12 +146,12 @@ class InsightsView(_Insights):
         answer: dict[str, Any] = {
             "first": found.period.first,
             "last": found.period.last,
-            "seen": asdict(found.seen),
-            "seen_before": asdict(found.seen_before),
+            "seen": found.seen,
+            "seen_before": found.seen_before,
             "comparable": found.comparable,
             "coverage": coverage_words(found),
             "sentences": {each.key: each.sentence for each in sections(found)},
-            **{question: [_row(each) for each in getattr(found, question)] for question in QUESTIONS},
+            **{question: getattr(found, question) for question in answers.QUESTIONS},
         }
         return Response(InsightsSerializer(answer).data)
 
@@ -180,7 +164,7 @@ class InsightsFile(_Insights):
     @extend_schema(parameters=PARAMETERS, responses={(200, "text/csv"): OpenApiTypes.BYTE})
     def get(self, request: Request, question: str) -> HttpResponse:
         """A line per row, work in hours by resource; safe to open as a spreadsheet."""
-        if question not in QUESTIONS:
+        if question not in answers.QUESTIONS:
             raise Http404
         found = self.found()
         period = found.period
@@ -190,10 +174,3 @@ class InsightsFile(_Insights):
             content_type="text/csv; charset=utf-8",
             headers={"Content-Disposition": f'attachment; filename="{name}"'},
         )
-
-
-def _row(each: Any) -> dict[str, Any]:
-    """A row with its work as the API tells it."""
-    return {
-        name: work_data(value) if isinstance(value, dict) else value for name, value in asdict(each).items()
-    }

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of every operation. Apart from `schema`: DRF's settings name this module."""
+"""What the OpenAPI document says of every operation. DRF's settings name this module, so it imports no view."""
 
 import inspect
 from typing import Any
@@ -8,7 +8,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.serializers import EmailField
 
 from console.api.errors import ErrorSerializer
-from console.api.etags import Validated
+from console.api.repeats import Validated
 
 WRITING = frozenset({"POST", "PUT", "PATCH"})
 
@@ -30,8 +30,17 @@ class ApiSchema(AutoSchema):
 
     def get_description(self) -> str:
         """The docstring of the method, or of the view when the method is one that all views share."""
-        own = type(self.view).__dict__.get(self.method.lower())
-        return inspect.getdoc(own or type(self.view)) or ""
+        if own := type(self.view).__dict__.get(self._action()):
+            return inspect.getdoc(own) or ""
+        return (
+            getattr(self.view, "one", "")
+            if self._action() == "retrieve"
+            else inspect.getdoc(type(self.view)) or ""
+        )
+
+    def _action(self) -> str:
+        """The view's method that answers: of a set of views it has a name of its own."""
+        return str(getattr(self.view, "action", None) or self.method.lower())
 
     def get_summary(self) -> str:
         """The first sentence of the description."""
@@ -61,10 +70,15 @@ class ApiSchema(AutoSchema):
         """A resource of ours, for people who are signed in."""
         return isinstance(self.view, Validated) and self.method not in getattr(self.view, "open_methods", ())
 
+    def _is_read_too(self) -> bool:
+        """Whether the address can be read, so that a write may be refused for what is there."""
+        return "get" in (getattr(self.view, "action_map", None) or {}) or hasattr(self.view, "get")
+
     def _errors(self) -> set[int]:
         """400 everywhere: an unknown query parameter is refused; and 503: the database may be away. The rest follows
         from what the view says."""
-        errors = {400, 503} | set(getattr(self.view, "further_errors", {}).get(self.method, ()))
+        further = getattr(self.view, "further_errors", {})
+        errors = {400, 503} | set(further.get(self.method, ())) | set(further.get(self._action(), ()))
         if self.method not in getattr(self.view, "open_methods", ()):
             errors |= {401, 403}
         if "{" in self.path or getattr(self.view, "permission", None):
@@ -72,5 +86,5 @@ class ApiSchema(AutoSchema):
         if self.method in WRITING:
             errors |= {413, 415}
         if self.method != "GET" and self._is_validated():
-            errors |= {409, 412, 422, 429} | ({404} if hasattr(self.view, "get") else set())
+            errors |= {409, 412, 422, 429} | ({404} if self._is_read_too() else set())
         return errors

@@ -1,10 +1,11 @@
 """Compute power: figures in force, figures that people know, and what a measurement tells by its token."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError as DjangoValidationError
 from django.db import transaction
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -12,34 +13,28 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.viewsets import ViewSetMixin
 
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
-from console.api.base import ApiList, ApiView
+from console.api.authentication import AddressThrottle
+from console.api.base import PAGES, ApiList, ApiView, changing
 from console.api.errors import ConflictError
-from console.api.strict import valid
-from console.api.throttles import AddressThrottle
+from console.api.fields import ReasonSerializer, ReasonSerializerField, RowSerializer
 from console.audit.services import Context
 from console.partitions.models import Partition
-from console.partitions.selectors import visible_partitions
+from console.power import deciding, services
+from console.power.causes import NewDriver
 from console.power.figures import NewReading
-from console.power.models import Measurement, MeasuringRule, Processor, Source
+from console.power.incidents import incidents_of
+from console.power.loss_views import visible_losses
+from console.power.models import DrainState, Measurement, MeasuringRule, PowerIncident, Processor, Source
 from console.power.overview import power_of
 from console.power.selectors import nodes_of, processors_of
-from console.power.services import (
-    AlreadyToldError,
-    ask_now,
-    change_rule,
-    goes_on,
-    rule_of,
-    set_figures,
-    tell_failure,
-    tell_result,
-)
 from console.power.tokens import BadMeasurementTokenError, read_token
 
 
-class ProcessorSerializer(serializers.ModelSerializer):
+class ProcessorSerializer(RowSerializer):
     """A processor's figure in force: the median of its last three readings, in seconds; less is faster."""
 
     class Meta:
@@ -47,7 +42,6 @@ class ProcessorSerializer(serializers.ModelSerializer):
         fields: ClassVar = [
             "node", "resource", "device", "figure", "before", "readings", "source", "taken_at", "driver", "firmware",
         ]  # fmt: skip
-        read_only_fields = fields
 
 
 class FigureSerializer(serializers.Serializer):
@@ -89,48 +83,35 @@ class PowerOfPartition(ApiView):
 
     permission = Permission.PARTITION_VIEW
 
-    def writable(self, request: Request, name: str) -> Partition:
+    def writable(self) -> Partition:
         """The partition, if this person may change it."""
-        partition = self.readable(name)
-        require_write(request, Permission.POLICY_CHANGE, partition)
+        partition = self.partition_shown()
+        require_write(self.request, Permission.POLICY_CHANGE, partition)
         return partition
 
     @property
-    def context(self) -> Context:
-        """Where a change comes from."""
-        return Context(request_id=self.request_id)
-
-    def readable(self, name: str) -> Partition:
-        """The partition, if this person may see it."""
-        found = visible_partitions(self.person).filter(cluster=self.cluster, name=name).first()
-        if found is None:
-            raise Http404
-        return found
+    def by(self) -> dict[str, Any]:
+        """Who changes something, and where it comes from."""
+        return {"actor": self.person.username, "context": Context(request_id=self.request_id)}
 
 
 class PowerView(PowerOfPartition, ApiList):
     """The compute power of a partition's processors."""
 
-    queryset = Processor.objects.all()
     serializer_class = ProcessorSerializer
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """The figures in force, by node and device."""
-        page = self.paginate_queryset(processors_of(self.readable(self.kwargs["name"])))
-        return self.get_paginated_response(self.get_serializer(page, many=True).data)
+        return self.paged(processors_of(self.partition_shown()))
 
     @extend_schema(request=FiguresSerializer, responses={200: ProcessorSerializer(many=True)})
     def post(self, request: Request, name: str) -> Response:
         """Put figures in force that are known from elsewhere. What was measured before does not count any more."""
-        partition = self.writable(request, name)
-        sent = FiguresSerializer(data=request.data)
-        valid(sent, FiguresSerializer)
-        told = [NewReading(**row) for row in sent.validated_data["figures"]]
+        partition = self.writable()
+        sent = self.sent(FiguresSerializer, FiguresSerializer)
+        told = [NewReading(**row) for row in sent["figures"]]
         try:
-            changed = set_figures(
-                partition, told, Source.IMPORTED, actor=self.person.username,
-                reason=sent.validated_data["reason"], context=Context(request_id=self.request_id),
-            )  # fmt: skip
+            changed = services.set_figures(partition, told, Source.IMPORTED, reason=sent["reason"], **self.by)
         except DjangoValidationError as error:
             raise ValidationError({"figures": error.messages}) from error
         return Response(ProcessorSerializer(changed, many=True).data)
@@ -158,29 +139,23 @@ class ChangedRuleSerializer(serializers.Serializer):
 class RuleView(PowerOfPartition):
     """How a partition is measured."""
 
-    queryset = MeasuringRule.objects.all()
     serializer_class = MeasuringRuleSerializer
 
     def get(self, request: Request, name: str) -> Response:
         """The rule in force."""
-        return Response(MeasuringRuleSerializer(rule_of(self.readable(name))).data)
+        return Response(MeasuringRuleSerializer(services.rule_of(self.partition_shown())).data)
 
     @extend_schema(request=ChangedRuleSerializer, responses={200: MeasuringRuleSerializer})
     def put(self, request: Request, name: str) -> Response:
         """Change it."""
-        partition = self.writable(request, name)
-        sent = ChangedRuleSerializer(data=request.data)
-        valid(sent, ChangedRuleSerializer)
-        values = dict(sent.validated_data)
+        partition = self.writable()
+        values = self.sent(ChangedRuleSerializer, ChangedRuleSerializer)
         reason = values.pop("reason")
-        rule = change_rule(
-            partition, values, actor=self.person.username, reason=reason,
-            context=Context(request_id=self.request_id),
-        )  # fmt: skip
+        rule = services.change_rule(partition, values, reason=reason, **self.by)
         return Response(MeasuringRuleSerializer(rule).data)
 
 
-class MeasurementSerializer(serializers.ModelSerializer):
+class MeasurementSerializer(RowSerializer):
     """A measurement of one node, or the wish for one."""
 
     class Meta:
@@ -189,7 +164,6 @@ class MeasurementSerializer(serializers.ModelSerializer):
             "node", "resource", "devices", "state", "cause", "asked_by", "asked_at", "job_id", "submitted_at",
             "ended_at", "outcome",
         ]  # fmt: skip
-        read_only_fields = fields
 
 
 class MeasureNowSerializer(serializers.Serializer):
@@ -201,30 +175,26 @@ class MeasureNowSerializer(serializers.Serializer):
 class MeasureNowView(PowerOfPartition, ApiList):
     """Measurements of a partition."""
 
-    queryset = Measurement.objects.all()
     serializer_class = MeasurementSerializer
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Those that are wished for or under way, and the latest that are over."""
-        shown = power_of(self.readable(self.kwargs["name"]))
-        page = self.paginate_queryset([*shown.open, *shown.latest])
-        return self.get_paginated_response(self.get_serializer(page, many=True).data)
+        shown = power_of(self.partition_shown())
+        return self.paged([*shown.open, *shown.latest])
 
     @extend_schema(request=MeasureNowSerializer, responses={200: MeasurementSerializer(many=True)})
     def post(self, request: Request, name: str) -> Response:
         """Measure nodes as soon as they are idle."""
-        partition = self.writable(request, name)
-        sent = MeasureNowSerializer(data=request.data)
-        valid(sent, MeasureNowSerializer)
-        wanted, known = sent.validated_data["nodes"], {node.name: node for node in nodes_of(partition)}
+        partition = self.writable()
+        sent = self.sent(MeasureNowSerializer, MeasureNowSerializer)
+        wanted, known = sent["nodes"], {node.name: node for node in nodes_of(partition)}
         strange = [each for each in wanted if each not in known]
         if strange:
             said = _("%(node)s: the partition has no such node.")
             raise ValidationError({"nodes": [said % {"node": each} for each in strange]})
         chosen = [known[each] for each in wanted] or list(known.values())
-        context = Context(request_id=self.request_id)
         try:
-            asked = ask_now(partition, chosen, actor=self.person.username, context=context)
+            asked = services.ask_now(partition, chosen, **self.by)
         except DjangoValidationError as error:
             raise ConflictError(" ".join(error.messages)) from error
         return Response(MeasurementSerializer(asked, many=True).data)
@@ -237,26 +207,19 @@ class MeasurementThrottle(AddressThrottle):
 class MeasurementView(ApiView):
     """The results of measurements."""
 
-    queryset = Measurement.objects.all()
     serializer_class = GoOnSerializer
     permission_classes: ClassVar[Any] = [AllowAny]
     throttle_classes: ClassVar[Any] = [MeasurementThrottle]
     throttle_scope = "measurement"
-    further_errors: ClassVar = {"POST": {409, 429}}
 
     @extend_schema(request=MeasurementResultSerializer, responses={200: GoOnSerializer})
     def post(self, request: Request) -> Response:
         """Tell what was measured, by the measurement's own token: each processor once. Or ask whether to go on."""
-        sent = MeasurementResultSerializer(data=request.data)
-        valid(sent, MeasurementResultSerializer)
-        data = sent.validated_data
+        data = self.sent(MeasurementResultSerializer, MeasurementResultSerializer)
         if sum(("seconds" in data, "failed" in data, data.get("asks", False))) != 1:
             raise ValidationError({"seconds": [_("Tell either seconds or why it failed, or ask.")]})
-        try:
-            with transaction.atomic():
-                go_on = self._tell(data)
-        except AlreadyToldError as error:
-            raise ConflictError(str(error)) from error
+        with transaction.atomic():
+            go_on = self._tell(data)
         return Response({"go_on": go_on})
 
     def _tell(self, data: dict[str, Any]) -> bool:
@@ -266,12 +229,142 @@ class MeasurementView(ApiView):
             raise ValidationError({"token": [str(error)]}) from error
         found = Measurement.objects.filter(pk=key, cluster=self.cluster).select_related("cluster").first()
         if found is None:
-            raise AlreadyToldError(_("This measurement is not known any more."))
+            raise services.AlreadyToldError(_("This measurement is not known any more."))
         if data.get("asks"):
-            return goes_on(found)
+            return services.goes_on(found)
         if "failed" in data:
-            tell_failure(found, data["device"], data["failed"])
+            services.tell_failure(found, data["device"], data["failed"])
             return False
-        return tell_result(
+        return services.tell_result(
             found, data["device"], data["seconds"], driver=data["driver"], firmware=data["firmware"]
         )
+
+
+# --- Drivers and firmware that somebody tells of: what has changed is measured anew.
+
+
+class DriverSerializer(serializers.Serializer):
+    """What a node's processors of a kind have now."""
+
+    node = serializers.CharField(max_length=64)
+    resource = serializers.CharField(max_length=64)
+    driver = serializers.CharField(max_length=60, required=False, allow_blank=True, default="")
+    firmware = serializers.CharField(max_length=60, required=False, allow_blank=True, default="")
+
+
+class DriversSerializer(serializers.Serializer):
+    """Drivers and firmware, as after an update of some nodes."""
+
+    drivers = DriverSerializer(many=True, allow_empty=False)
+    reason = ReasonSerializerField()
+
+
+class DriversView(PowerOfPartition):
+    """Drivers and firmware of a partition's nodes."""
+
+    serializer_class = DriversSerializer
+
+    @extend_schema(request=DriversSerializer, responses={200: MeasurementSerializer(many=True)})
+    def post(self, request: Request, name: str) -> Response:
+        """Tell them, as often as you like: nodes with another one than before are measured anew, and answered."""
+        partition = self.writable()
+        sent = self.sent(DriversSerializer, DriversSerializer)
+        told = [NewDriver(**row) for row in sent["drivers"]]
+        try:
+            asked = services.tell_drivers(partition, told, reason=sent["reason"], **self.by)
+        except DjangoValidationError as error:
+            raise ValidationError({"drivers": error.messages}) from error
+        return Response(MeasurementSerializer(asked, many=True).data)
+
+
+# --- Processors that stand out: their incidents, and draining, putting back and leaving.
+
+
+class PowerIncidentSerializer(RowSerializer):
+    """A processor that is `share` above its `usual` figure. `drain`: where the drain of its node stands, null without
+    one that is wished for or in force."""
+
+    words = serializers.CharField(read_only=True, help_text="What stands out, in a sentence.")
+    drain = serializers.SerializerMethodField(help_text="asked, drained or returning.")
+
+    class Meta:
+        model = PowerIncident
+        fields: ClassVar = [
+            "id", "node", "resource", "device", "kind", "state", "words", "figure", "figure_at", "usual", "share",
+            "siblings", "opened_at", "times", "left_by", "left_reason", "closed_at", "close_reason", "drain",
+        ]  # fmt: skip
+
+    def get_drain(self, row: PowerIncident) -> str | None:
+        """Of its node, whatever that was drained for."""
+        found = deciding.open_drain(row)
+        return DrainState(found.state).value if found else None
+
+
+class PowerIncidentReasonSerializer(ReasonSerializer):
+    """Why."""
+
+
+class PowerIncidents(ViewSetMixin, PowerOfPartition):
+    """Processors of a partition that stand out."""
+
+    serializer_class = PowerIncidentSerializer
+
+    def known_parameters(self, request: Request) -> frozenset[str]:
+        """Pages."""
+        return PAGES if self.action == "list" else frozenset()
+
+    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """All incidents, the latest first."""
+        return self.paged(incidents_of(self.partition_shown()))
+
+    @extend_schema(request=PowerIncidentReasonSerializer, responses={200: PowerIncidentSerializer})
+    def drain(self, request: Request, name: str, pk: int) -> Response:
+        """Have its node drained: `drain` is `drained` when that was seen. Asked for already, it stays as it was."""
+        return self._done(deciding.drain, pk)
+
+    @extend_schema(request=PowerIncidentReasonSerializer, responses={200: PowerIncidentSerializer})
+    def put_back(self, request: Request, name: str, pk: int) -> Response:
+        """Have its node put back, if Giveway has drained it."""
+        return self._done(deciding.put_back, pk)
+
+    @extend_schema(request=PowerIncidentReasonSerializer, responses={200: PowerIncidentSerializer})
+    def leave(self, request: Request, name: str, pk: int) -> Response:
+        """Leave it as it is, until it gets clearly worse."""
+        return self._done(deciding.leave, pk)
+
+    def _done(self, act: Callable[..., Any], pk: int) -> Response:
+        """Do it, with the reason that was sent."""
+        partition = self.partition_shown()
+        rows = incidents_of(partition).select_related("cluster")
+        found = get_object_or_404(rows, pk=pk)
+        require_write(self.request, Permission.NODE_DRAIN, partition)
+        sent = self.sent(PowerIncidentReasonSerializer, PowerIncidentReasonSerializer)
+        if not deciding.may_act_on(self.request.user, found):
+            raise ConflictError(_("The node is also in partitions that others look after."))
+        with changing():
+            act(found, **sent, **self.by)
+        return Response(PowerIncidentSerializer(get_object_or_404(rows, pk=pk)).data)
+
+
+# --- What was lost to waiting for the slowest processor.
+
+
+class ProjectLossSerializer(serializers.Serializer):
+    """What a project's runs on several measured processors held and lost over the last 30 days, in hours."""
+
+    project = serializers.CharField(help_text="Empty for jobs of no project.")
+    resource = serializers.CharField()
+    runs = serializers.IntegerField()
+    hours = serializers.FloatField(help_text="What their processors were held for, in all.")
+    lost = serializers.FloatField(help_text="The part of it that they waited for the slowest one.")
+    share = serializers.FloatField(help_text="The second of the first.")
+
+
+class ProjectLossList(PowerOfPartition, ApiList):
+    """Hours lost to waiting for the slowest processor."""
+
+    serializer_class = ProjectLossSerializer
+
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """By project, the most first: a manager's own projects, all for who reads all of them."""
+        return self.paged(visible_losses(self.person, self.partition_shown()))

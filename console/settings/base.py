@@ -217,7 +217,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "console.api.openapi.ApiSchema",
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_THROTTLE_RATES": {"token": "20/min", "checkpoint": "60/min", "measurement": "600/min"},
-    # Whose X-Forwarded-For is believed: GIVEWAY_TRUSTED_PROXIES, in console/api/throttles.py.
+    # Whose X-Forwarded-For is believed: GIVEWAY_TRUSTED_PROXIES, in console/api/authentication.py.
     "NUM_PROXIES": 0,
     "EXCEPTION_HANDLER": "console.api.handler.exception_handler",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",

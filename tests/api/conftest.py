@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -133,7 +134,8 @@ def make_plan(cluster: Cluster) -> Plan:
 def offered_methods(pattern: URLPattern) -> set[str]:
     """The methods that the view behind an address of the API has."""
     view: Any = pattern.callback
-    return {method for method in METHODS if hasattr(view.view_class, method)}
+    offers = view.actions.__contains__ if hasattr(view, "actions") else partial(hasattr, view.view_class)
+    return set(filter(offers, METHODS))
 
 
 def make_entries(cluster: Cluster, plan: Plan) -> dict[str, AuditEntry]:

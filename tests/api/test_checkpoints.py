@@ -9,7 +9,7 @@ import pytest
 from django.core import signing
 from rest_framework.test import APIClient
 
-from console.api.checkpoints import PerJobThrottle
+from console.api.jobs import PerJobThrottle
 from console.audit.models import AuditEntry
 from console.cluster.models import Job
 from console.steering.checkpoints import LIFETIME, SALT

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 from rest_framework import serializers
 
-from console.api.dataclasses import DataclassSerializer
+from console.api.fields import DataclassSerializer
 
 
 class Colour(StrEnum):

@@ -55,6 +55,6 @@ def test_every_filter_is_in_the_document() -> None:
     text = DOCUMENT.read_text()
     for pattern in urls.urlpatterns:
         view: Any = pattern.callback
-        filters = getattr(view.view_class, "filterset_class", None)
+        filters = getattr(view.cls, "filterset_class", None)
         if filters is not None:
             assert f"`{' '.join(filters.base_filters)}`" in text, pattern.name

@@ -99,7 +99,7 @@ def test_a_defect_of_ours_is_500_names_the_request_and_is_logged(
     def broken(*args: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(jobs.JobDetail, "get_object", broken)
+    monkeypatch.setattr(jobs.Jobs, "get_object", broken)
     client = as_person("vera")
     client.raise_request_exception = False
     response = client.get("/api/v1/jobs/101/")
@@ -115,6 +115,6 @@ def test_a_defect_of_ours_is_not_hidden_from_tests(
     def broken(*args: object) -> None:
         raise RuntimeError("seen")
 
-    monkeypatch.setattr(jobs.JobDetail, "get_object", broken)
+    monkeypatch.setattr(jobs.Jobs, "get_object", broken)
     with pytest.raises(RuntimeError, match="seen"):
         ada.get("/api/v1/jobs/101/")

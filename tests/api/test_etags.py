@@ -9,7 +9,7 @@ from django.db.models import F
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from console.api.etags import is_one_of
+from console.api.repeats import is_one_of
 from console.cluster.models import Cluster, Job
 from console.partitions.models import PolicyRevision
 from console.projects.models import Project

@@ -39,13 +39,13 @@ def document() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("name", "arguments", "method", "inside"),
     [
-        ("api-projects", {}, "post", NEW_PROJECT),
-        ("api-project", {"code": "alpha"}, "put", ALPHA),
-        ("api-project", {"code": "alpha"}, "patch", BODIES["api-project", "patch"]),
+        ("api-projects-list", {}, "post", NEW_PROJECT),
+        ("api-projects-detail", {"code": "alpha"}, "put", ALPHA),
+        ("api-projects-detail", {"code": "alpha"}, "patch", BODIES["api-projects-detail", "patch"]),
         ("api-policy", {"name": "x"}, "put", SETS_POLICY),
         ("api-policy", {"name": "x"}, "patch", SETS_POLICY),
         ("api-config", {}, "post", IMPORTS),
-        ("api-plan-decision", {"pk": "plan"}, "post", BODIES["api-plan-decision", "post"]),
+        ("api-plans-decision", {"pk": "plan"}, "post", BODIES["api-plans-decision", "post"]),
         ("api-pause", {}, "put", BODIES["api-pause", "put"]),
         ("api-token", {}, "post", {"username": "vera", "password": "wrong"}),
     ],
@@ -73,7 +73,15 @@ def test_any_body_is_answered_as_described(
 
 
 @pytest.mark.parametrize(
-    "name", ["api-jobs", "api-nodes", "api-plans", "api-projects", "api-audit", "api-config"]
+    "name",
+    [
+        "api-jobs-list",
+        "api-nodes-list",
+        "api-plans-list",
+        "api-projects-list",
+        "api-audit-list",
+        "api-config",
+    ],
 )
 def test_any_filter_is_answered_as_described(
     house: House, ada: APIClient, document: dict[str, Any], name: str

@@ -9,7 +9,7 @@ import time_machine
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from console.api import idempotency, projects, strict
+from console.api import parsers, repeats
 from console.api.models import IdempotencyKey
 from console.audit.models import AuditEntry
 from console.projects.models import Project
@@ -90,7 +90,7 @@ def test_a_defect_undoes_the_change_and_the_key(
     def die(*args: Any) -> None:
         raise RuntimeError("gone")
 
-    monkeypatch.setattr(idempotency, "_keep", die)
+    monkeypatch.setattr(repeats, "_keep", die)
     ada.raise_request_exception = False
     assert ada.post(PROJECTS, GAMMA, headers=under("a")).status_code == 500
     assert not Project.objects.filter(code="gamma").exists() and not IdempotencyKey.objects.exists()
@@ -144,13 +144,13 @@ def test_what_was_sent_is_checked_before_anybody_has_to_wait(
 ) -> None:
     """A long body is read and checked first; the key, and with it the database's lock, is taken after that."""
     seen: list[int] = []
-    checked = strict.valid
+    checked = parsers.valid
 
     def valid(*values: Any) -> None:
         seen.append(IdempotencyKey.objects.count())
         checked(*values)
 
-    monkeypatch.setattr(projects, "valid", valid)
+    monkeypatch.setattr("console.api.base.valid", valid)
     assert ada.patch(ALPHA, URGENT, headers=under("a")).status_code == 200
     assert ada.post(PROJECTS, GAMMA, headers=under("b")).status_code == 201
     assert seen == [0, 1] and IdempotencyKey.objects.count() == 2
@@ -173,13 +173,13 @@ SENDER = """
 import time
 from rest_framework.test import APIClient
 from console.accounts.models import User
-from console.api import projects
-create = projects.create_project
+from console.projects import services
+create = services.create_project
 def slowly(**values):
     print("doing it")
     time.sleep(1.5)
     return create(**values)
-projects.create_project = slowly
+services.create_project = slowly
 client = APIClient()
 client.force_authenticate(User.objects.get())
 answer = client.post("/api/v1/projects/", {body}, headers={{"Idempotency-Key": "a"}})

@@ -51,6 +51,8 @@ def test_closing_needs_a_reason_and_the_right(
         403,
         403,
     ]
+    misspelt = as_person("dave").post(address, {"reason": "n1 had a broken fan", "raeson": "n1"})
+    assert misspelt.status_code == 400 and set(misspelt.json()["error"]["fields"]) == {"raeson"}
     closed = as_person("dave").post(address, {"reason": "n1 had a broken fan"})
     assert closed.status_code == 200
     assert (closed.json()["closed_by"], closed.json()["close_reason"]) == ("dave", "n1 had a broken fan")

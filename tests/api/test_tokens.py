@@ -15,8 +15,8 @@ from rest_framework.test import APIClient
 from console.accounts.models import ApiToken, Scope
 from console.accounts.services import account_data, change_account
 from console.accounts.tokens import MOST_BY_PASSWORD, find_token
+from console.api.accounts import TokenView
 from console.api.authentication import CHECKPOINTS
-from console.api.own_tokens import TokenView
 from console.audit.models import AuditEntry
 from console.core import clock
 from tests import factories

@@ -28,7 +28,7 @@ def api_address(row: Any, house: House) -> str:
         found["pk"] = house.plan.pk
     if "sequence" in found:
         found["sequence"] = AuditEntry.objects.order_by("sequence").values_list("sequence", flat=True)[0]
-    query = "?version=1&reason=test" if (name, method) == ("api-project", "delete") else ""
+    query = "?version=1&reason=test" if (name, method) == ("api-projects-detail", "delete") else ""
     return reverse(name, kwargs=found) + query
 
 

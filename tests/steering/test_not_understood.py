@@ -93,5 +93,5 @@ def test_its_page_and_the_api_say_what_was_not_understood_in_both_languages(
     assert "它在 n2 上占用的份额未知" in page(grown, "zh-hans")
     assert "its CoreSpec is not told" in page(odd, "en")
     assert "它的 CoreSpec 未给出" in page(odd, "zh-hans")
-    assert WORDS in client.get(reverse("api-job", args=[grown])).content.decode()
-    assert "its CoreSpec is not told" in client.get(reverse("api-job", args=[odd])).content.decode()
+    assert WORDS in client.get(reverse("api-jobs-detail", args=[grown])).content.decode()
+    assert "its CoreSpec is not told" in client.get(reverse("api-jobs-detail", args=[odd])).content.decode()
