@@ -14,12 +14,14 @@ class ObservedPartition:
     """A partition of the cluster: name, Slurm's state word (`UP`, `DOWN`, `DRAIN`, `INACTIVE`) and nodes.
 
     `units`: the compute units of its nodes where it sees the network in its own way; None: each node's `unit` counts.
+    `cpus_per_node`: so many CPUs of a node its jobs may have together (`MaxCPUsPerNode`); None: all.
     """
 
     name: str
     state: str = "UP"
     nodes: tuple[str, ...] = ()
     units: Mapping[str, str] | None = None
+    cpus_per_node: int | None = None
 
     def seen(self, node: SnapshotNode) -> SnapshotNode:
         """One of its nodes as it is to be planned here."""

@@ -299,7 +299,13 @@ class QueueReader:
             odd = odd or f"its share of {missing[0]} is not told"
         job = jobs.running(row, entry.state, alloc, odd, limits)
         untold = None if missing == () else Untold(missing, left_of(row, alloc))
-        return _Kept(job, job.not_understood, again, untold, owns=room.keeps_nodes(row))
+        not_understood = job.not_understood
+        if room.shares_cpus(row):
+            # What it holds others may hold too: that it goes frees nothing that is known.
+            job = replace(
+                job, not_understood=not_understood or "it shares its CPUs with other jobs (OverSubscribe=YES)"
+            )
+        return _Kept(job, not_understood, again, untold, owns=room.keeps_nodes(row))
 
     def _add_codes(self, new: Sequence[_New], kept: dict[str, _Kept]) -> None:
         """Give the jobs whose reason is a text its code; those that are held wait anyway."""
