@@ -88,7 +88,7 @@ def measure() -> Measurements:
         held_back=held_back,
         paused=dict(_paused()),
         immune=immune,
-        unread=dict(count_by_word()),
+        unread=dict(count_by_word().items()),
         immune_shares=immune_shares,
         starts_said=last_said_of_all(),
         chances=stop_scores(),

@@ -38,11 +38,11 @@ class PrivateSlurm(Client):
     `root` becomes the folder of everything, and stays after `stop()` unless `remove_root`. It must be new, empty,
     or one that a private Slurm has used before, whose state is then thrown away. `options` are further settings of
     slurm.conf, or others than ours; `node_words` and `gres_lines` say the same of nodes and of gres.conf (`Hardware`),
-    and `files` are further files beside slurm.conf. A node that is CLOUD or FUTURE has no slurmd. `job_submit` is a script for slurmctld's job_submit plugin, which finds our
-    rules at `submit_rules`. `accounts`: with a slurmdbd of its own that keeps them. `version` names a release
-    (`24.11`; see `releases`), by default the one that GIVEWAY_SLURM names, else the one that is installed. Every
-    process ends with `stop()`, with the end of the `with` block, and with the process that started it, however that
-    ends.
+    and `files` are further files beside slurm.conf. A node that is CLOUD or FUTURE has no slurmd. `job_submit` is a
+    script for slurmctld's job_submit plugin, which finds our rules at `submit_rules`. `accounts`: with a slurmdbd of
+    its own that keeps them. `version` names a release (`24.11`; see `releases`), by default the one that GIVEWAY_SLURM
+    names, else the one that is installed. Every process ends with `stop()`, with the end of the `with` block, and with
+    the process that started it, however that ends.
     """
 
     root: Path

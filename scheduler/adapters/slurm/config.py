@@ -52,6 +52,21 @@ class Config:
     odd: tuple[str, ...] = ()
 
     @property
+    def in_blocks(self) -> bool:
+        """Whether a job of several nodes has to be within one block of the network, where it is not larger."""
+        return self.topology == "topology/block"
+
+    @property
+    def tells_segments(self) -> bool:
+        """Whether scontrol shows `--segment`: 24.11 has it and does not."""
+        return not self.version.startswith("24.")
+
+    @property
+    def gpus_mind_shares(self) -> bool:
+        """Whether a whole GPU is given out only where no shares of it are (`cards`)."""
+        return not self.version.startswith("22.")
+
+    @property
     def refuses_what_never_starts(self) -> bool:
         """Whether a job is refused whose number of tasks can never be met. Later releases let it wait for ever, and
         tell it just as one that names no number of tasks: `-n1 --gpus=12` as `--gpus=12`, which does start."""

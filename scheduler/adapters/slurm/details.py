@@ -48,6 +48,8 @@ class Grant:
     cpus: int
     mem: int
     gres: tuple[tuple[str, int], ...]
+    told: str = ""
+    """The generic resources in Slurm's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +213,7 @@ def _grants(text: str) -> Iterator[Grant]:
             values.count_of_ids(match[2]),
             values.number(match[3]),
             tuple(held.items()),
+            match[4],
         )
 
 

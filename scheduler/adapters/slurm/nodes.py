@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from scheduler.adapters.slurm import values
+from scheduler.adapters.slurm.cards import Cards, of_node
 from scheduler.adapters.slurm.config import Config
 from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import ObservedPartition
@@ -30,12 +31,15 @@ _FREE = re.compile(r"\s(?:Comment|Extra|Reason)=", re.DOTALL)
 @dataclass(frozen=True, slots=True)
 class NodeLayout:
     """What of a node is no amount. `threads`: how many share a core; `tmp_disk`: MB, which nobody uses up.
-    `changeable`: features that it would have only after a reboot. `restricted`: cores of it are kept for GPU jobs."""
+    `changeable`: features that it would have only after a reboot. `restricted`: cores of it are kept for GPU jobs.
+    `cards`: GPUs that are given out in shares too; `odd_cards`: in a way that is not modelled."""
 
     threads: int = 1
     tmp_disk: int = 0
     changeable: frozenset[str] = frozenset()
     restricted: bool = False
+    cards: Cards | None = None
+    odd_cards: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,7 @@ class PartitionLimits:
     words with the word itself. `job_defaults`: what jobs with GPUs get that ask for nothing else."""
 
     min_nodes: int = 0
+    cpus_per_node: int | None = None
     max_nodes: int | None = None
     mem_per_node: int | None = None
     job_defaults: str = ""
@@ -108,6 +113,10 @@ def decode_node(record: str, config: Config) -> tuple[SnapshotNode, NodeLayout]:
     total.update(values.gres(words.get("Gres", "")))
     partitions = tuple(filter(None, values.text(words.get("Partitions", "")).split(",")))
     features, available = (_features(words, key) for key in ("ActiveFeatures", "AvailableFeatures"))
+    try:
+        cards, odd_cards = of_node(total), False
+    except ValueError:
+        cards, odd_cards = None, True
     node = SnapshotNode(
         name=words["NodeName"],
         up=up(words["State"]),
@@ -116,12 +125,15 @@ def decode_node(record: str, config: Config) -> tuple[SnapshotNode, NodeLayout]:
         state=words["State"],
         state_reason=reason_of(record),
         partitions=partitions,
+        inner=cards.inner if cards else {},
     )
     return node, NodeLayout(
         threads=max(1, values.number(words.get("ThreadsPerCore", "1"))),
         tmp_disk=values.number(words.get("TmpDisk", "0")),
         changeable=available - features,
         restricted="RestrictedCoresPerGPU" in words,
+        cards=cards,
+        odd_cards=odd_cards,
     )
 
 
@@ -191,6 +203,7 @@ def limits(record: str) -> PartitionLimits:
     try:
         return PartitionLimits(
             min_nodes=values.number(words.get("MinNodes", "0")),
+            cpus_per_node=_most(words, "MaxCPUsPerNode"),
             max_nodes=_most(words, "MaxNodes"),
             mem_per_node=_most(words, "MaxMemPerNode"),
             job_defaults=values.text(words.get("JobDefaults", "")),

@@ -12,12 +12,14 @@ What does not decode concerns only the job, node, partition or reservation that 
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from scheduler.adapters.slurm import config as configs
 from scheduler.adapters.slurm import nodes, reservations, untold, values
 from scheduler.adapters.slurm.allowed import is_topology
+from scheduler.adapters.slurm.cards import PLAIN, PLENTY
 from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.config import Config
 from scheduler.adapters.slurm.errors import SlurmOutputError
@@ -274,6 +276,7 @@ class _Machines:
             may_share=frozenset(self.may_share),
             layouts=dict(self.layouts),
             limits=dict(self.limits),
+            largest_unit=max(Counter(node.unit for node in self.nodes if node.unit).values(), default=0),
             active={node.name: node.features for node in self.nodes if node.up},
         )
 
@@ -341,6 +344,9 @@ class Reader:
         if found.untold:
             given = dict(map(untold.given_out, self._records("nodes", "NodeName", "--details")))
             seen = untold.taken(seen, found.jobs, found.untold, given)
+            # Which cards they hold is not told either.
+            odd = {name for one in found.untold for name in one.nodes or (node.name for node in seen)}
+            seen = [replace(node, inner={}) if node.name in odd else node for node in seen]
         limited = reservations.respect(found.jobs, machines.reservations, room.of_partition, taken_at)
         limited = respect_tiers(limited, machines.tiers, room.of_partition, room.totals, taken_at)
         limited = respect_licenses(limited, lambda: free_licenses(self._records("licenses", "LicenseName")))
@@ -386,6 +392,11 @@ class Reader:
         machines.reservations = [
             reservations.decode(record) for record in self._records("reservations", "ReservationName")
         ]
+        if any(layout.cards for layout in machines.layouts.values()):
+            machines.nodes = [
+                replace(node, inner={PLAIN: PLENTY}) if node.total.get("gpu") and not node.inner else node
+                for node in machines.nodes
+            ]
         machines.nodes = reservations.free_of_ours(machines.nodes, machines.reservations)
         machines.faults = list(machines.untrustworthy())
         return machines

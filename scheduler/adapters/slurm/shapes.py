@@ -19,10 +19,11 @@ A plan stops jobs, so a request must describe room in which the job surely start
 """
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from scheduler.adapters.slurm import constraints, values
+from scheduler.adapters.slurm.cards import SHARES, Cards, ways_of
 from scheduler.adapters.slurm.config import Config
 from scheduler.adapters.slurm.constraints import Constraint
 from scheduler.adapters.slurm.details import Detail
@@ -38,7 +39,7 @@ class ClusterShape:
 
     `totals` and `of_partition` (names of nodes) tell how large nodes are; jobs of `exclusive` partitions get whole
     nodes, those of `sharing` ones share their CPUs, those of `may_share` ones if they want to. `layouts`: of nodes;
-    `limits`: of partitions; `active`: features of the nodes that take jobs.
+    `limits`: of partitions; `active`: features of the nodes that take jobs; `largest_unit`: nodes of one unit.
     """
 
     config: Config
@@ -50,8 +51,10 @@ class ClusterShape:
     layouts: Mapping[str, NodeLayout] = field(default_factory=dict)
     limits: Mapping[str, PartitionLimits] = field(default_factory=dict)
     active: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    largest_unit: int = 0
     _kinds: dict[tuple[str, ...], list[Amounts]] = field(default_factory=dict, compare=False, repr=False)
     _threads: dict[tuple[str, ...], Collection[int]] = field(default_factory=dict, compare=False, repr=False)
+    _cards: Mapping[str, Cards] | None = field(default=None, compare=False, repr=False)
     _unfit: dict[tuple[tuple[str, ...], int, int], frozenset[str]] = field(
         default_factory=dict, compare=False, repr=False
     )
@@ -89,6 +92,19 @@ class ClusterShape:
                 or mem_per_cpu * (total := self.totals.get(name, {})).get("cpu", 0) > total.get("mem", 0)
             ])  # fmt: skip
         return self._unfit[key]
+
+    def has_cards(self, names: Iterable[str]) -> bool:
+        """Whether some of these nodes have GPUs that are given out in shares too."""
+        return any(name in self.cards for name in names)
+
+    @property
+    def cards(self) -> Mapping[str, Cards]:
+        """By node, its GPUs that are given out in shares too."""
+        if self._cards is None:
+            known = {name: layout.cards for name, layout in self.layouts.items() if layout.cards}
+            object.__setattr__(self, "_cards", known)
+            return known
+        return self._cards
 
     def whole_nodes(self, row: QueueRow) -> bool:
         """Whether the job shares its nodes with nobody (or only with its own user's jobs)."""
@@ -195,9 +211,14 @@ def request_of(row: QueueRow, detail: Detail, room: ClusterShape) -> tuple[Reque
     elif constraint.counted and not (detail.tasks_per_node or wish.whole or wish.starts_with_any_tasks):
         # A group of nodes is tried with all its tasks: `-N2 -n2` waits for ever, `-N2` alone starts.
         problems.append("it counts nodes by their features without --ntasks-per-node, which may never start")
+    per_node = {} if spread else _share(wish, count)
+    one_of, odd_cards = _cards(wish, per_node, never)
+    problems += odd_cards
+    if one_of and constraint.counted:
+        problems.append("it counts nodes by their features, and asks for GPUs that are shared")
     request = Request(
         nodes=count,
-        per_node={} if spread else _share(wish, count),
+        per_node=per_node,
         spread=_sum(wish) if spread else {},
         parts=_parts(wish) if spread else 0,
         features=constraint.features,
@@ -207,6 +228,8 @@ def request_of(row: QueueRow, detail: Detail, room: ClusterShape) -> tuple[Reque
         only_nodes=frozenset(detail.req_nodes),
         not_nodes=frozenset(detail.exc_nodes) | never,
         exclusive=wish.whole,
+        one_of=tuple(one_of),
+        in_unit=room.config.in_blocks and count > 1,
     )
     return request, "; ".join(problems)
 
@@ -322,11 +345,30 @@ def _amounts(wish: _Wish, cpus: int, gres: Mapping[str, int], tasks: int) -> dic
     return {name: amount for name, amount in amounts.items() if amount}
 
 
+def _cards(wish: _Wish, per_node: Amounts, never: frozenset[str]) -> tuple[list[dict[str, int]], list[str]]:
+    """In which ways nodes could give the GPUs, or shares of GPUs, that it asks for; and why that cannot be said."""
+    room = wish.room
+    if wish.whole or not room.cards:  # Of a node that is empty every card is free.
+        return [], []
+    try:
+        there = room.nodes_of(wish.row.partitions) - never
+        return ways_of(per_node, room.cards, there, gpus_mind=room.config.gpus_mind_shares), []
+    except ValueError as error:
+        return [], [str(error)]
+
+
 def _unfit_nodes(wish: _Wish) -> frozenset[str]:
     """Nodes on which it might not start in the room that its request describes."""
     # All CPUs of a whole node count, also those that the job has not asked for.
     counts = wish.whole and wish.detail.mem_per_cpu and wish.room.config.memory_counts
-    return wish.room.unfit(wish.row.partitions, wish.detail.tmp_disk, wish.detail.mem or 0 if counts else 0)
+    fit = wish.room.unfit(wish.row.partitions, wish.detail.tmp_disk, wish.detail.mem or 0 if counts else 0)
+    asked = {**wish.per_node_gres, **wish.per_job_gres, **wish.per_task_gres}
+    if not asked.keys() & {"gpu", *SHARES}:
+        return fit
+    layouts = wish.room.layouts
+    return fit | {
+        name for name in wish.room.nodes_of(wish.row.partitions) if layouts.get(name, _PLAIN).odd_cards
+    }
 
 
 def _odd_tasks(wish: _Wish) -> Iterator[str]:
@@ -368,20 +410,39 @@ def _odd_cluster(wish: _Wish, count: int, constraint: Constraint) -> Iterator[st
         yield "GPUs and cores are of the same socket (SelectTypeParameters=ENFORCE_BINDING_GRES)"
     if gres.keys() & {"shard", "mps"} and config.select & _ODD_SHARING:
         yield f"shards are given out in another way (SelectTypeParameters={min(config.select & _ODD_SHARING)})"
+    yield from _beyond_limits(wish, count, limits)
+    if config.in_blocks and (
+        not count or (count > 1 and not config.tells_segments) or count > room.largest_unit > 0
+    ):
+        yield "its nodes may have to be of one block, or in segments (TopologyPlugin=topology/block)"
+    if constraint != _NO_CONSTRAINT:
+        yield from _after_reboot(wish, constraint)
+
+
+def _beyond_limits(wish: _Wish, count: int, limits: Iterable[PartitionLimits]) -> Iterator[str]:
+    """What it asks for beyond the limits of its partitions, or gets because of them."""
     for limit in limits:
         if count and count < limit.min_nodes:
             yield f"it gets more nodes than it asks for (MinNodes={limit.min_nodes})"
         if limit.max_nodes is not None and (count or wish.tasks) > limit.max_nodes:
             yield f"it may get fewer nodes than it needs (MaxNodes={limit.max_nodes})"
+        if limit.cpus_per_node is not None and (wish.whole or wish.most_threads > 1):
+            what = "whole nodes" if wish.whole else "cores of several threads"
+            yield f"it gets {what}, of which its partition uses a part (MaxCPUsPerNode={limit.cpus_per_node})"
         if limit.min_nodes > 1 and not count:
             yield f"it gets more nodes than it asks for (MinNodes={limit.min_nodes})"
         per_node = wish.detail.mem if not (wish.detail.mem_per_cpu or wish.detail.mem_per_tres) else None
         if limit.mem_per_node is not None and per_node is not None and not 0 < per_node <= limit.mem_per_node:
             yield f"it asks for more memory of a node than its partition gives (MaxMemPerNode={limit.mem_per_node})"
+
+
+def _after_reboot(wish: _Wish, constraint: Constraint) -> Iterator[str]:
+    """A feature that no node has now, and that some could change to."""
+    room = wish.room
     wanted = constraint.features.union(
         *constraint.any_of, *constraint.same_of, *(one for _, one in constraint.counted)
     )
-    there = room.nodes_of(names)
+    there = room.nodes_of(wish.row.partitions)
     changeable = frozenset().union(*(room.layouts.get(name, _PLAIN).changeable for name in there))
     has = frozenset().union(*(room.active.get(name, frozenset()) for name in there))
     if missing := sorted((wanted & changeable) - has):

@@ -184,6 +184,15 @@ def count_of_ids(expression: str) -> int:
     return total
 
 
+def ids(expression: str) -> tuple[int, ...]:
+    """The ids in `0-3,7`; none in `N/A`."""
+    if expression in NOTHING:
+        return ()
+    count_of_ids(expression)
+    ranges = (part.partition("-") for part in expression.split(","))
+    return tuple([one for first, _, last in ranges for one in range(int(first), int(last or first) + 1)])
+
+
 def ceil_share(amount: int, parts: int) -> int:
     """The largest share when `amount` is dealt out to `parts`."""
     return -(-amount // parts)
