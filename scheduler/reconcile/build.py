@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeVar
 
-from scheduler.model.jobs import JobState, ObservedJob, RunKey, SnapshotJob
+from scheduler.model.jobs import JobState, ObservedJob, Request, RunKey, SnapshotJob
 from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import Observation, ObservedPartition
 from scheduler.model.plan import How
 from scheduler.model.policy import SETTINGS, NotRequeueable, PartitionPolicy, ProjectFacts
-from scheduler.model.resources import INNER, Amounts, add, total
+from scheduler.model.resources import Amounts, add, total
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.model.task_types import TaskType
 from scheduler.preemption.balance.designated import designated
@@ -57,13 +57,13 @@ class _JobMaker:
     counted: frozenset[str]
     state: str
     now: int
-    cpus_per_node: int | None = None
+    limited: str = ""
+    """What its jobs want as much of as of CPUs, where the partition may use a part of its nodes."""
 
     def goes_on_from(self, last: "_JobMaker") -> bool:
         """Whether jobs that the last one made, and that last, would be made the same."""
         same = self.deriver is last.deriver and self.nodes == last.nodes and self.state == last.state
-        limits = self.cpus_per_node == last.cpus_per_node
-        return same and limits and self.counted == last.counted and last.now <= self.now
+        return same and self.limited == last.limited and self.counted == last.counted and last.now <= self.now
 
     def make(self, observed: ObservedJob, stops: int) -> _Made:
         """One job, with what keeps it waiting or protects it."""
@@ -72,8 +72,8 @@ class _JobMaker:
         job, lasts = snapshot_job(observed, standing, self.nodes, kind), True
         if kind is not None:
             job = with_needs(job, observed, kind, self.counted)
-        if observed.inner or self.cpus_per_node is not None:
-            job = _with_inner(job, observed, limited=self.cpus_per_node is not None)
+        if self.limited and job.request is not None and job.state is JobState.PENDING:
+            job = replace(job, request=_limited(job.request, self.limited))
         if job.state is JobState.PENDING:
             job = replace(job, blocked=why_blocked(observed, self.state, self.now))
             lasts = observed.eligible is None or observed.eligible <= self.now
@@ -138,6 +138,7 @@ def snapshot_for(  # noqa: PLR0913 - each is named at the call
     `known`: the jobs of an earlier snapshot, whose place those of this one take.
     Raises `PartitionNotObservedError`.
     """
+    observation = observation.planned
     partition = _partition(observation, policy.name)
     theirs = frozenset(partition.nodes)
     nodes = [partition.seen(node) for node in observation.nodes if node.name in theirs]
@@ -145,8 +146,10 @@ def snapshot_for(  # noqa: PLR0913 - each is named at the call
     names = frozenset(node.name for node in nodes)
     now = observation.taken_at
     counted = frozenset(name for node in nodes for name in node.total)
-    limit = partition.cpus_per_node
-    maker = _JobMaker(deriver or Deriver(policy, projects, now), names, counted, partition.state, now, limit)
+    limited = "" if partition.cpus_per_node is None else partition.limited
+    maker = _JobMaker(
+        deriver or Deriver(policy, projects, now), names, counted, partition.state, now, limited
+    )
     own: list[ObservedJob] = []
     held: dict[str, dict[str, int]] = {}
     coming: dict[str, dict[str, int]] = {}
@@ -156,11 +159,8 @@ def snapshot_for(  # noqa: PLR0913 - each is named at the call
         elif observed.state is not JobState.PENDING:
             leaves = observed.state is JobState.COMPLETING or observed.run in ending
             _hold(coming if leaves else held, observed.alloc)
-            _hold(coming if leaves else held, observed.inner)
     made = (known or KnownJobs()).make(maker, own, preemptions)
-    shared = tuple([
-        _node(node, held.get(node.name, {}), coming.get(node.name, {}), limit) for node in nodes
-    ])  # fmt: skip
+    shared = tuple(_node(node, held.get(node.name, {}), coming.get(node.name, {})) for node in nodes)
     snapshot = Snapshot(now, rules_of(policy), shared, tuple([each.job for each in made.values()]))
     return Built(designated(snapshot), {job_id: each.standing for job_id, each in made.items()})
 
@@ -209,34 +209,23 @@ def _hold(elsewhere: dict[str, dict[str, int]], alloc: Mapping[str, Amounts]) ->
         add(elsewhere.setdefault(name, {}), part)
 
 
-LIMITED = f"{INNER}cpu"
-"""The CPUs of a node that jobs of one partition may have together (`ObservedPartition.cpus_per_node`)."""
-
-
-def _with_inner(job: SnapshotJob, observed: ObservedJob, *, limited: bool) -> SnapshotJob:
-    """The job with what it holds, or asks for, that is only planned with."""
+def _limited(request: Request, name: str) -> Request:
+    """A request that wants as much of a resource as of CPUs."""
 
     def more(share: Amounts) -> dict[str, int]:
-        return {**share, **({LIMITED: share["cpu"]} if limited and share.get("cpu") else {})}
+        return {**share, **({name: share["cpu"]} if share.get("cpu") else {})}
 
-    alloc = {name: {**more(share), **observed.inner.get(name, {})} for name, share in job.alloc.items()}
-    request = job.request
-    if request is not None and job.state is JobState.PENDING:
-        parts = request.parts or (request.spread.get("cpu", 0) if limited else 0)
-        request = replace(
-            request,
-            per_node=more(request.per_node),
-            spread=more(request.spread),
-            parts=parts,
-            unit=more(request.unit),
-        )
-    return replace(job, alloc=alloc, request=request)
+    return replace(
+        request,
+        per_node=more(request.per_node),
+        spread=more(request.spread),
+        # Room for both on the same node.
+        parts=request.parts or request.spread.get("cpu", 0),
+        unit=more(request.unit),
+    )
 
 
-def _node(node: SnapshotNode, held: Amounts, coming: Amounts, limit: int | None) -> SnapshotNode:
-    if node.inner or limit is not None:
-        limited = {LIMITED: min(limit, node.total.get("cpu", 0))} if limit is not None else {}
-        node = replace(node, total={**node.total, **node.inner, **limited}, inner={})
+def _node(node: SnapshotNode, held: Amounts, coming: Amounts) -> SnapshotNode:
     if held:
         node = replace(node, held_elsewhere=total((node.held_elsewhere, held)))
     if coming:
