@@ -93,6 +93,15 @@ class ClusterShape:
             ])  # fmt: skip
         return self._unfit[key]
 
+    def shares_limited_nodes(self, partitions: Collection[str]) -> bool:
+        """Whether other partitions have nodes of these too, on a release that counts their jobs in one order only."""
+        if not self.config.version.startswith("24."):
+            return False
+        own = self.nodes_of(partitions)
+        return any(
+            own.intersection(nodes) for name, nodes in self.of_partition.items() if name not in partitions
+        )
+
     def has_cards(self, names: Iterable[str]) -> bool:
         """Whether some of these nodes have GPUs that are given out in shares too."""
         return any(name in self.cards for name in names)
@@ -348,6 +357,9 @@ def _amounts(wish: _Wish, cpus: int, gres: Mapping[str, int], tasks: int) -> dic
 def _cards(wish: _Wish, per_node: Amounts, never: frozenset[str]) -> tuple[list[dict[str, int]], list[str]]:
     """In which ways nodes could give the GPUs, or shares of GPUs, that it asks for; and why that cannot be said."""
     room = wish.room
+    if wish.whole and any(per_node.get(kind) for kind in SHARES):
+        # Slurm gives all GPUs of a whole node, and then there are no shares: it waits for ever (26.05.5).
+        return [], ["it asks for whole nodes and for shares of their GPUs"]
     if wish.whole or not room.cards:  # Of a node that is empty every card is free.
         return [], []
     try:
@@ -429,6 +441,9 @@ def _beyond_limits(wish: _Wish, count: int, limits: Iterable[PartitionLimits]) -
         if limit.cpus_per_node is not None and (wish.whole or wish.most_threads > 1):
             what = "whole nodes" if wish.whole else "cores of several threads"
             yield f"it gets {what}, of which its partition uses a part (MaxCPUsPerNode={limit.cpus_per_node})"
+        if limit.cpus_per_node is not None and wish.room.shares_limited_nodes(wish.row.partitions):
+            # 24.11.5: four CPUs of one partition kept a job of another one, which has a limit too, from the rest.
+            yield f"its partition uses a part of nodes that others use too (MaxCPUsPerNode={limit.cpus_per_node})"
         if limit.min_nodes > 1 and not count:
             yield f"it gets more nodes than it asks for (MinNodes={limit.min_nodes})"
         per_node = wish.detail.mem if not (wish.detail.mem_per_cpu or wish.detail.mem_per_tres) else None

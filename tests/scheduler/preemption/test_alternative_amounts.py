@@ -8,7 +8,7 @@ from scheduler.contracts.errors import InputError
 from scheduler.contracts.requests import decode_request, encode_request
 from scheduler.model.jobs import Request, SnapshotJob
 from scheduler.model.plan import DecisionKind
-from tests.builders import node, on_nodes, one_node, pending, running
+from tests.builders import anywhere, node, on_nodes, one_node, pending, running
 from tests.scheduler.planning import decide, stopped
 
 TOTAL = {"cpu": 8, "~a": 4, "~b": 4}
@@ -69,3 +69,11 @@ def test_a_contract_has_them_where_they_say_something() -> None:
     }
     with pytest.raises(InputError, match="in_unit"):
         decode_request(counted, "$")
+
+
+def test_memory_that_is_free_where_no_cpu_is_counts_once_a_victim_gives_the_cpu() -> None:
+    """Seen on 26.05.5: two small jobs hold all CPUs and hardly any memory."""
+    jobs = [running(name, {"n1": {"cpu": 2, "mem": 200}}, ran=900, user=3) for name in ("1", "2")]
+    tasks = pending("J", anywhere(spread={"cpu": 2, "mem": 3000}, parts=2), user=0)
+    decision = decide(*jobs, tasks, nodes=[node(total={"cpu": 4, "mem": 8000})])
+    assert (decision.action, len(decision.victims)) == (DecisionKind.PREEMPT, 1)
