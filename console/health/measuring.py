@@ -10,6 +10,7 @@ from django.db.models import Count, Max, Q
 from console.audit.checks import ChainState, chain_state
 from console.audit.models import AuditEntry
 from console.cluster.models import Cluster, Job, JobPhase
+from console.health.unread_requests import count_by_word
 from console.notices.models import Notice
 from console.partitions.models import Partition
 from console.power.losses import lost_by_partition
@@ -45,6 +46,8 @@ class Measurements:
     """(cluster, partition); the whole cluster under an empty partition."""
     immune: Counted = field(default_factory=dict)
     """(cluster, partition, why)"""
+    unread: Counted = field(default_factory=dict)
+    """Waiting jobs whose request is not planned for: (cluster, word)"""
     immune_shares: dict[tuple[str, ...], float] = field(default_factory=dict)
     """(cluster, partition, resource)"""
     starts_said: dict[tuple[str, ...], int] = field(default_factory=dict)
@@ -85,6 +88,7 @@ def measure() -> Measurements:
         held_back=held_back,
         paused=dict(_paused()),
         immune=immune,
+        unread=dict(count_by_word().items()),
         immune_shares=immune_shares,
         starts_said=last_said_of_all(),
         chances=stop_scores(),

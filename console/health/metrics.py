@@ -43,6 +43,7 @@ class _Console(Collector):
         yield from _plans(figures)
         yield from _work(figures)
         yield from _queue(figures)
+        yield _unread(figures)
         yield from _immune(figures)
         yield from _forecasts(figures)
         yield from _incidents(figures)
@@ -198,6 +199,11 @@ def _queue(figures: Measurements) -> Iterator[Metric]:
         [*PLACE, "reason"],
         figures.held_back,
     )
+
+
+def _unread(figures: Measurements) -> Metric:
+    words = "Waiting jobs for which nobody is stopped because of a word of their request."
+    return _gauge("requests_blocked", words, ["cluster", "word"], figures.unread)
 
 
 def _immune(figures: Measurements) -> Iterator[Metric]:

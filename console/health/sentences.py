@@ -112,6 +112,15 @@ SENTENCES: dict[str, str] = {
         "The partition's page names them. The policy sets what becomes of such jobs (not_requeueable) and, "
         "with the job_submit plugin, who may submit them (no_requeue_users)."
     ),
+    # Requests
+    "doctor.requests.read": "No job waits with a request that is not planned for.",
+    "doctor.requests.unread": (
+        "%(n)s jobs wait with a request that is not planned for, so nobody is stopped for them: %(word)s."
+    ),
+    "doctor.requests.unread.one": (
+        "One job waits with a request that is not planned for, so nobody is stopped for it: %(word)s."
+    ),
+    "doctor.requests.unread.cure": "Each job's page has all of it; docs/slurm-requests.md says what is planned for.",
     # The broker
     "doctor.broker.embedded": "Embedded: `manage.py worker` runs the workers, each with its timer.",
     "doctor.broker.one_process": "The broker is embedded: a worker and its timer must be one process.",

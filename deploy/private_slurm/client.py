@@ -157,7 +157,7 @@ class Client(ABC):
             if availability != "up":
                 self.run(["scontrol", "update", f"PartitionName={name}", "State=UP"])
         for node, state in self._sinfo("%N %T"):
-            if state != "idle":
+            if state.rstrip("~") != "idle":
                 # Refused for a node that needs no resuming; whether all are idle is what counts, below.
                 self.run(["scontrol", "update", f"NodeName={node}", "State=RESUME"], check=False)
         self.wait_until(self._all_idle, "all nodes to be idle", CLEAR_S)
@@ -194,7 +194,8 @@ class Client(ABC):
         return {tuple(line.split()) for line in lines}
 
     def _all_idle(self) -> bool:
-        return {state for (state,) in self._sinfo("%T")} == {"idle"}
+        # `idle~`: a cloud node that nobody has started.
+        return {state.rstrip("~") for (state,) in self._sinfo("%T")} == {"idle"}
 
     def _client_env(self, user: str | None) -> dict[str, str]:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(_OTHERS_SETTINGS)}

@@ -37,11 +37,12 @@ class PrivateSlurm(Client):
 
     `root` becomes the folder of everything, and stays after `stop()` unless `remove_root`. It must be new, empty,
     or one that a private Slurm has used before, whose state is then thrown away. `options` are further settings of
-    slurm.conf, or others than ours. `job_submit` is a script for slurmctld's job_submit plugin, which finds our
-    rules at `submit_rules`. `accounts`: with a slurmdbd of its own that keeps them. `version` names a release
-    (`24.11`; see `releases`), by default the one that GIVEWAY_SLURM names, else the one that is installed. Every
-    process ends with `stop()`, with the end of the `with` block, and with the process that started it, however that
-    ends.
+    slurm.conf, or others than ours; `node_words` and `gres_lines` say the same of nodes and of gres.conf (`Hardware`),
+    and `files` are further files beside slurm.conf. A node that is CLOUD or FUTURE has no slurmd. `job_submit` is a
+    script for slurmctld's job_submit plugin, which finds our rules at `submit_rules`. `accounts`: with a slurmdbd of
+    its own that keeps them. `version` names a release (`24.11`; see `releases`), by default the one that GIVEWAY_SLURM
+    names, else the one that is installed. Every process ends with `stop()`, with the end of the `with` block, and with
+    the process that started it, however that ends.
     """
 
     root: Path
@@ -55,6 +56,9 @@ class PrivateSlurm(Client):
     name: str = "dev"
     gpu_types: Sequence[str] = ()
     options: Mapping[str, str] = field(default_factory=dict)
+    node_words: Sequence[Mapping[str, str]] = ()
+    gres_lines: Sequence[str] | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
     job_submit: Path | None = None
     accounts: accounting.Accounting | None = None
     version: str | None = None
@@ -242,12 +246,22 @@ class PrivateSlurm(Client):
         (self.root / "cgroup.conf").write_text(
             "CgroupPlugin=disabled\n" if self._release else "CgroupAutomount=no\n"
         )
+        for name, text in self.files.items():
+            (self.root / name).write_text(text)
         key = self.root / "munge" / "key"
         key.touch(mode=0o600)
         key.write_bytes(secrets.token_bytes(128))
 
     def _hardware(self) -> config.Hardware:
-        return config.Hardware(self.cpus, self.gpus, self.mem_mb, tuple(self.gpu_types))
+        gres = None if self.gres_lines is None else tuple(self.gres_lines)
+        return config.Hardware(
+            self.cpus, self.gpus, self.mem_mb, tuple(self.gpu_types), tuple(self.node_words), gres
+        )
+
+    def _started_nodes(self) -> list[int]:
+        """The numbers of the nodes that have a slurmd."""
+        hardware = self._hardware()
+        return [number for number in range(1, self.nodes + 1) if hardware.has_daemon(number)]
 
     def _daemon_env(self) -> dict[str, str]:
         ours = {"GIVEWAY_SUBMIT_RULES": str(self.submit_rules)} if self.job_submit else {}
@@ -256,7 +270,7 @@ class PrivateSlurm(Client):
 
     def _daemons(self) -> dict[str, Daemon]:
         """All daemons by name, in the order of starting."""
-        return daemons.of(self._layout, self.nodes, self._release, self._database)
+        return daemons.of(self._layout, self._started_nodes(), self._release, self._database)
 
     # --- waiting ---
 
@@ -284,10 +298,14 @@ class PrivateSlurm(Client):
         if done.returncode != 0 or states is None:
             return done.returncode == 0
         said = {tuple(line.split()) for line in done.stdout.splitlines()}
-        return {state for _, state in said} == states and len(said) == self._nodes_in_partitions()
+        started = {f"n{number}" for number in self._started_nodes()}
+        seen = {(name, state) for name, state in said if name in started}
+        return {state for _, state in seen} == states and len(seen) == self._nodes_in_partitions(started)
 
-    def _nodes_in_partitions(self) -> int:
-        return len({number for partition in self.partitions for number in partition.nodes})
+    def _nodes_in_partitions(self, started: set[str]) -> int:
+        return len(
+            {number for partition in self.partitions for number in partition.nodes if f"n{number}" in started}
+        )
 
     def _failure(self, what: str, names: Sequence[str]) -> PrivateSlurmError:
         shown = [self._daemons()[name] for name in names[:SHOWN]]

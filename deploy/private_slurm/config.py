@@ -42,12 +42,30 @@ class Layout:
 
 @dataclass(frozen=True)
 class Hardware:
-    """What every node has; memory in MB; one GPU type per node."""
+    """What every node has; memory in MB; one GPU type per node.
+
+    `node_words`: of n1…, further words of the node's line in slurm.conf, or others than ours. `gres_lines`: the lines
+    of gres.conf in place of ours, in which `{dev}` is the folder with a folder of device files for each node.
+    """
 
     cpus: int
     gpus: int
     mem_mb: int
     gpu_types: tuple[str, ...]
+    node_words: tuple[Mapping[str, str], ...] = ()
+    gres_lines: tuple[str, ...] | None = None
+
+    def words(self, number: int) -> Mapping[str, str]:
+        """The words of one node's line that are not ours."""
+        return self.node_words[number - 1] if number <= len(self.node_words) else {}
+
+    def has_daemon(self, number: int) -> bool:
+        """Whether the node has a slurmd from the beginning."""
+        return self.words(number).get("State") not in NO_DAEMON
+
+
+NO_DAEMON = ("CLOUD", "FUTURE")
+"""States of nodes that nobody has started yet."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +83,8 @@ def check(hardware: Hardware, nodes: int, partitions: Sequence[Partition]) -> No
             raise PrivateSlurmError(f"{name} must be at least {least}, not {value}")
     if len(hardware.gpu_types) != nodes:
         raise PrivateSlurmError(f"gpu_types: {len(hardware.gpu_types)} types for {nodes} nodes")
+    if len(hardware.node_words) > nodes:
+        raise PrivateSlurmError(f"node_words: {len(hardware.node_words)} lines for {nodes} nodes")
     for partition in partitions:
         for number in partition.nodes:
             if not 1 <= number <= nodes:
@@ -103,7 +123,9 @@ def slurm_conf(
 def gres_conf(hardware: Hardware, devices: Path) -> str:
     """The text of gres.conf: GPUs are character devices of ours; nothing is detected."""
     lines = ["AutoDetect=off"]
-    if hardware.gpus:
+    if hardware.gres_lines is not None:
+        lines += [line.replace("{dev}", str(devices)) for line in hardware.gres_lines]
+    elif hardware.gpus:
         for number, gpu_type in enumerate(hardware.gpu_types, start=1):
             files = devices / f"n{number}" / f"gpu[0-{hardware.gpus - 1}]"
             lines.append(f"NodeName=n{number} Name=gpu Type={gpu_type} File={files}")
@@ -188,12 +210,21 @@ def _scheduling() -> dict[str, str]:
 
 def _node_line(number: int, host: str, port: int, hardware: Hardware) -> str:
     gpu_type = hardware.gpu_types[number - 1]
-    gpus = f" Gres=gpu:{gpu_type}:{hardware.gpus} Feature={gpu_type}" if hardware.gpus else ""
-    return (
-        f"NodeName=n{number} NodeHostname={host} NodeAddr=127.0.0.1 Port={port}"
-        f" CPUs={hardware.cpus} Boards=1 SocketsPerBoard=1 CoresPerSocket={hardware.cpus} ThreadsPerCore=1"
-        f" RealMemory={hardware.mem_mb}{gpus} State=UNKNOWN"
-    )
+    words = {
+        "NodeHostname": host,
+        "NodeAddr": "127.0.0.1",
+        "Port": str(port),
+        "CPUs": str(hardware.cpus),
+        "Boards": "1",
+        "SocketsPerBoard": "1",
+        "CoresPerSocket": str(hardware.cpus),
+        "ThreadsPerCore": "1",
+        "RealMemory": str(hardware.mem_mb),
+        **({"Gres": f"gpu:{gpu_type}:{hardware.gpus}", "Feature": gpu_type} if hardware.gpus else {}),
+        "State": "UNKNOWN",
+        **hardware.words(number),
+    }
+    return f"NodeName=n{number} " + " ".join(f"{key}={value}" for key, value in words.items() if value)
 
 
 def _partition_line(partition: Partition) -> str:

@@ -1,5 +1,7 @@
 """The daemons of a private Slurm: how each is started."""
 
+from collections.abc import Iterable
+
 from deploy.private_slurm import host
 from deploy.private_slurm.accounting import Database
 from deploy.private_slurm.config import Layout
@@ -7,8 +9,10 @@ from deploy.private_slurm.processes import Daemon
 from deploy.private_slurm.releases import Release
 
 
-def of(layout: Layout, nodes: int, release: Release | None, database: Database | None) -> dict[str, Daemon]:
-    """All of them by name, in the order of starting."""
+def of(
+    layout: Layout, nodes: Iterable[int], release: Release | None, database: Database | None
+) -> dict[str, Daemon]:
+    """All of them by name, in the order of starting. `nodes`: those that have a slurmd, by their numbers."""
     munge, conf = layout.root / "munge", str(layout.conf)
     munged = (
         *(host.command("munged"), "--foreground", f"--socket={layout.munge_socket}"),
@@ -20,7 +24,7 @@ def of(layout: Layout, nodes: int, release: Release | None, database: Database |
         found |= {"mariadbd": database.mariadbd, "slurmdbd": database.slurmdbd}
     found["slurmctld"] = _daemon(layout, "slurmctld", (_command("slurmctld", release), "-D", "-f", conf))
     stepd = ("-d", str(release.daemon("slurmstepd"))) if release else ()
-    for number in range(1, nodes + 1):
+    for number in nodes:
         name, node = f"slurmd-n{number}", f"n{number}"
         found[name] = _daemon(
             layout, name, (_command("slurmd", release), "-D", "-N", node, "-f", conf, *stepd)

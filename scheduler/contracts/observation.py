@@ -80,7 +80,7 @@ _NODE: dict[str, Reader[Any]] = {
     "up": flag,
     "total": amounts,
     "features": _set,
-    **dict.fromkeys(("held_elsewhere", "coming_elsewhere"), amounts),
+    **dict.fromkeys(("held_elsewhere", "coming_elsewhere", "inner"), amounts),
     "unit": maybe(_text),
     "power": mapping(power),
     "health": number,
@@ -91,10 +91,12 @@ _PARTITION: dict[str, Reader[Any]] = {
     **dict.fromkeys(("name", "state"), _text),
     "nodes": _texts,
     "units": maybe(mapping(_text)),
+    "cpus_per_node": maybe(_integer),
 }
 _REQUEST: dict[str, Reader[Any]] = {
     **dict.fromkeys(("nodes", "count", "parts"), _integer),
-    **dict.fromkeys(("exclusive", "partial"), flag),
+    **dict.fromkeys(("exclusive", "partial", "in_unit"), flag),
+    "one_of": listing(amounts),
     **dict.fromkeys(("per_node", "spread", "unit"), amounts),
     **dict.fromkeys(("features", "only_nodes", "not_nodes"), _set),
     **dict.fromkeys(("any_of", "same_of"), listing(_set)),
@@ -103,7 +105,7 @@ _REQUEST: dict[str, Reader[Any]] = {
 _JOB: dict[str, Reader[Any]] = {
     "state": choice(JobState),
     "partitions": _texts,
-    "alloc": mapping(amounts),
+    **dict.fromkeys(("alloc", "inner"), mapping(amounts)),
     "request": maybe(_maker(Request, _REQUEST)),
     **dict.fromkeys(("held", "batch", "requeue", "was_requeueable", "to_be_placed"), flag),
     **dict.fromkeys(("submit", "priority", "nice", "restarts"), _integer),

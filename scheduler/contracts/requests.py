@@ -20,6 +20,8 @@ _KEYS = (
     "any_of",
     "same_of",
     "counted",
+    "one_of",
+    "in_unit",
 )
 _ASKED = {"nodes": "per_node", "spread": "spread", "unit": "unit"}
 
@@ -47,6 +49,8 @@ def decode_request(value: object, path: str) -> Request:
         any_of=fields.get("any_of", listing(_some), ()),
         same_of=fields.get("same_of", listing(_some), ()),
         counted=fields.get("counted", listing(_counted), ()),
+        one_of=fields.get("one_of", listing(amounts), ()),
+        in_unit=fields.get("in_unit", flag, False),
     )
     _check_counted(request, fields)
     if request.parts and any(amount % request.parts for amount in request.spread.values()):
@@ -76,6 +80,8 @@ def _check_counted(request: Request, fields: Fields) -> None:
         return
     if sum(count for count, _ in request.counted) != request.nodes:
         raise InputError(fields.at("counted"), "must add up to nodes")
+    if request.one_of or request.in_unit:
+        raise InputError(fields.at("counted"), "cannot stand beside one_of or in_unit")
     if request.any_of or request.same_of:
         raise InputError(fields.at("counted"), "cannot stand beside any_of or same_of")
 
@@ -94,11 +100,12 @@ def encode_request(request: Request) -> dict[str, Any]:
     for key in ("features", "only_nodes", "not_nodes"):
         if listed := getattr(request, key):
             result[key] = sorted(listed)
-    if request.exclusive:
-        result["exclusive"] = True
+    result |= {key: True for key in ("exclusive", "in_unit") if getattr(request, key)}
     for key in ("any_of", "same_of"):
         if sets := getattr(request, key):
             result[key] = [sorted(features) for features in sets]
+    if request.one_of:
+        result["one_of"] = [dict(one) for one in request.one_of]
     if request.counted:
         result["counted"] = [{"nodes": n, "features": sorted(features)} for n, features in request.counted]
     return result

@@ -44,6 +44,8 @@ class Request:
     Of further sets of features, all of one: `any_of`, on each node some one of them; `same_of`, on all nodes the same.
     `counted`: so many of the `nodes` with all of each set; the numbers add up to `nodes`.
     `exclusive`: every node given must hold nobody else.
+    `one_of`: each node gives, besides, one of these amounts, all nodes the same one. `in_unit`: all nodes are of one
+    compute unit.
     """
 
     nodes: int = 0
@@ -60,6 +62,8 @@ class Request:
     any_of: tuple[frozenset[str], ...] = ()
     same_of: tuple[frozenset[str], ...] = ()
     counted: tuple[tuple[int, frozenset[str]], ...] = ()
+    one_of: tuple[Amounts, ...] = ()
+    in_unit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +171,7 @@ class ObservedJob:
     concluded from how it looks; what is not told of its share is its nodes' `held_elsewhere`.
     `to_be_placed`: that it is not `eligible` yet is Giveway's own doing (`ActionKind.BEGIN`); pending only.
     Of earlier looks, where they are remembered: `was_requeueable`: it was seen requeueable, and is not any more.
+    `inner`: what it holds of nodes' `inner`.
     `no_requeue_since`: the second in which it was first seen as it is, by the cluster's clock; not requeueable only.
     """
 
@@ -206,6 +211,7 @@ class ObservedJob:
     was_requeueable: bool = False
     no_requeue_since: int | None = None
     to_be_placed: bool = False
+    inner: Mapping[str, Amounts] = field(default_factory=dict)
 
     @property
     def run(self) -> RunKey:

@@ -22,6 +22,7 @@ class SnapshotNode:
     `held_elsewhere` is what running jobs of other partitions hold of `total`, and jobs whose share the cluster does not
     tell: neither free nor to be had; `coming_elsewhere` what ending jobs of other partitions hold besides: coming free.
     `power`: how fast its processors are, by resource (spec 5): a figure for all of them, or one for each.
+    `inner`: what of it is only planned with (`resources.INNER`); `total` has it in a snapshot.
     `state` is Slurm's own word, for people; `partitions` are the names of the partitions it belongs to.
     """
 
@@ -37,3 +38,4 @@ class SnapshotNode:
     state: str = ""
     state_reason: str = ""
     partitions: tuple[str, ...] = ()
+    inner: Amounts = field(default_factory=dict)

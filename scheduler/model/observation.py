@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from scheduler.model.jobs import ObservedJob
 from scheduler.model.nodes import SnapshotNode
+from scheduler.model.resources import INNER, Amounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,12 +15,19 @@ class ObservedPartition:
     """A partition of the cluster: name, Slurm's state word (`UP`, `DOWN`, `DRAIN`, `INACTIVE`) and nodes.
 
     `units`: the compute units of its nodes where it sees the network in its own way; None: each node's `unit` counts.
+    `cpus_per_node`: so many CPUs of a node its jobs may have together (`MaxCPUsPerNode`); None: all.
     """
 
     name: str
     state: str = "UP"
     nodes: tuple[str, ...] = ()
     units: Mapping[str, str] | None = None
+    cpus_per_node: int | None = None
+
+    @property
+    def limited(self) -> str:
+        """The CPUs of a node that its jobs may have together, as a resource of the node."""
+        return f"{INNER}cpu.{self.name}"
 
     def seen(self, node: SnapshotNode) -> SnapshotNode:
         """One of its nodes as it is to be planned here."""
@@ -62,6 +70,7 @@ class Observation:
     boots: Mapping[str, int] = field(default_factory=dict)
     is_quick: bool = False
     _by_id: dict[str, ObservedJob] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _planned: list["Observation"] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
     def jobs_by_id(self) -> Mapping[str, ObservedJob]:
@@ -71,9 +80,49 @@ class Observation:
         return self._by_id
 
     @property
+    def planned(self) -> "Observation":
+        """The same with what is only planned with among the amounts of nodes and jobs; made once, when first asked for.
+        Mostly itself."""
+        if not self._planned:
+            self._planned.append(_with_inner(self))
+        return self._planned[0]
+
+    @property
     def degraded(self) -> bool:
         """Whether something could not be observed, so that nothing may be planned."""
         return bool(self.faults)
+
+
+def _with_inner(observation: Observation) -> Observation:
+    limited = {each.name: each for each in observation.partitions if each.cpus_per_node is not None}
+    if not limited and not any(node.inner for node in observation.nodes):
+        return observation
+    limits_on: dict[str, list[ObservedPartition]] = {}
+    for each in limited.values():
+        for name in each.nodes:
+            limits_on.setdefault(name, []).append(each)
+
+    def node_of(node: SnapshotNode) -> SnapshotNode:
+        most = {
+            each.limited: min(each.cpus_per_node or 0, node.total.get("cpu", 0))
+            for each in limits_on.get(node.name, ())
+        }
+        return replace(node, total={**node.total, **node.inner, **most}, inner={})
+
+    def share_of(job: ObservedJob, name: str, share: Amounts) -> Amounts:
+        own = {limited[each].limited: share.get("cpu", 0) for each in job.partitions if each in limited}
+        return {**share, **job.inner.get(name, {}), **own}
+
+    return replace(
+        observation,
+        nodes=tuple(map(node_of, observation.nodes)),
+        jobs=tuple([
+            replace(job, alloc={name: share_of(job, name, share) for name, share in job.alloc.items()}, inner={})
+            if job.alloc
+            else job
+            for job in observation.jobs
+        ]),
+    )  # fmt: skip
 
 
 class Resizing(StrEnum):

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 
 Amounts = Mapping[str, int]
 
+INNER = "~"
+"""How names begin of what is only counted to plan with, and shown to nobody: the cards of a node, and what a partition
+may use of it."""
+
 
 def covers(have: Amounts, want: Amounts) -> bool:
     """Whether `have` holds at least `want` of every resource named in `want`."""

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from scheduler.model.resource_kinds import ORDER
-from scheduler.model.resources import Amounts
+from scheduler.model.resources import INNER, Amounts
 
 Item = TypeVar("Item")
 
@@ -28,7 +28,7 @@ def _amounts(of: tuple[tuple[str, int], ...]) -> str:
     """The same; kept, because a plan says a few amounts thousands of times."""
     amounts = dict(of)
     typed = {name.partition(":")[0] for name in amounts if ":" in name}
-    shown = {name: n for name, n in amounts.items() if n and not (name in typed and ":" not in name)}
+    shown = {name: n for name, n in amounts.items() if n and not (name in typed or name.startswith(INNER))}
     ordered = sorted(shown.items(), key=lambda item: (resource_order(item[0]), item[0]))
     return ", ".join(_one(name, amount) for name, amount in ordered) or "nothing"
 

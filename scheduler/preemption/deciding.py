@@ -242,7 +242,8 @@ class _Planner:
         cycle = self._cycle
         if job.request is None or not any(wanted(job).values()):
             return cycle.queued(job, Reason.BLOCKED, sentence.say("blocked.unknown", who=cycle.say.who(job)))
-        every = [Ask(job, cycle.shapes.of(request), scope) for request in alternatives(job.request)]
+        requests = alternatives(job.request, self._snapshot.nodes)
+        every = [Ask(job, cycle.shapes.of(request), scope) for request in requests]
         asks = [ask for ask in every if ask.shape.ever]
         if not asks:
             return cycle.queued(job, Reason.DOES_NOT_FIT_EVER, cycle.say.never(job, every[0].shape))

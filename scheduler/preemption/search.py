@@ -470,9 +470,10 @@ class RoomSearch:
     def _could_be(self, wanted: Wanted) -> bool:
         """A quick no: not even with all that the jobs in scope hold, wherever they are.
 
-        Not for a job that wants nodes for itself: there a small victim may free a whole node.
+        Not for a job that wants nodes for itself: there a small victim may free a whole node. Nor for one in parts:
+        what is free counts there only where a whole part is, and a small victim may give what is missing of one.
         """
-        if wanted.shape.exclusive:
+        if wanted.shape.exclusive or wanted.shape.part:
             return True
         held = self._cluster_state.below(wanted.scope).held()
         pool = self.pool(wanted.shape)

@@ -193,9 +193,23 @@ def in_parts(there: Amounts, part: Wants) -> dict[str, int]:
     return {name: amount * count for name, amount in part} if count else {}
 
 
-def alternatives(request: Request) -> tuple[Request, ...]:
-    """A request once for each set of features of which all its nodes must have the same; mostly just itself. Where
-    nodes are counted by their features, any of the sets will do for a node."""
+def alternatives(request: Request, nodes: Iterable[SnapshotNode] = ()) -> tuple[Request, ...]:
+    """A request once for each set of features of which all its nodes must have the same, for each of the amounts of
+    which they all give the same, and for each unit that could hold all of it; mostly just itself. Where nodes are
+    counted by their features, any of the sets will do for a node."""
+    if request.in_unit:
+        units: dict[str, set[str]] = {}
+        for node in nodes:
+            if node.unit and (not request.only_nodes or node.name in request.only_nodes):
+                units.setdefault(node.unit, set()).add(node.name)
+        fitting = [frozenset(names) for _, names in sorted(units.items()) if len(names) >= request.nodes]
+        every = [replace(request, in_unit=False, only_nodes=names) for names in fitting]
+        return tuple(
+            [each for one in every or [replace(request, in_unit=False)] for each in alternatives(one)]
+        )
+    if request.one_of:
+        every = [replace(request, per_node={**request.per_node, **one}, one_of=()) for one in request.one_of]
+        return tuple([each for one in every for each in alternatives(one)])
     if request.same_of:
         return tuple(
             [replace(request, features=request.features | one, same_of=()) for one in request.same_of]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeVar
 
-from scheduler.model.jobs import JobState, ObservedJob, RunKey, SnapshotJob
+from scheduler.model.jobs import JobState, ObservedJob, Request, RunKey, SnapshotJob
 from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import Observation, ObservedPartition
 from scheduler.model.plan import How
@@ -57,11 +57,13 @@ class _JobMaker:
     counted: frozenset[str]
     state: str
     now: int
+    limited: str = ""
+    """What its jobs want as much of as of CPUs, where the partition may use a part of its nodes."""
 
     def goes_on_from(self, last: "_JobMaker") -> bool:
         """Whether jobs that the last one made, and that last, would be made the same."""
         same = self.deriver is last.deriver and self.nodes == last.nodes and self.state == last.state
-        return same and self.counted == last.counted and last.now <= self.now
+        return same and self.limited == last.limited and self.counted == last.counted and last.now <= self.now
 
     def make(self, observed: ObservedJob, stops: int) -> _Made:
         """One job, with what keeps it waiting or protects it."""
@@ -70,6 +72,8 @@ class _JobMaker:
         job, lasts = snapshot_job(observed, standing, self.nodes, kind), True
         if kind is not None:
             job = with_needs(job, observed, kind, self.counted)
+        if self.limited and job.request is not None and job.state is JobState.PENDING:
+            job = replace(job, request=_limited(job.request, self.limited))
         if job.state is JobState.PENDING:
             job = replace(job, blocked=why_blocked(observed, self.state, self.now))
             lasts = observed.eligible is None or observed.eligible <= self.now
@@ -134,6 +138,7 @@ def snapshot_for(  # noqa: PLR0913 - each is named at the call
     `known`: the jobs of an earlier snapshot, whose place those of this one take.
     Raises `PartitionNotObservedError`.
     """
+    observation = observation.planned
     partition = _partition(observation, policy.name)
     theirs = frozenset(partition.nodes)
     nodes = [partition.seen(node) for node in observation.nodes if node.name in theirs]
@@ -141,7 +146,10 @@ def snapshot_for(  # noqa: PLR0913 - each is named at the call
     names = frozenset(node.name for node in nodes)
     now = observation.taken_at
     counted = frozenset(name for node in nodes for name in node.total)
-    maker = _JobMaker(deriver or Deriver(policy, projects, now), names, counted, partition.state, now)
+    limited = "" if partition.cpus_per_node is None else partition.limited
+    maker = _JobMaker(
+        deriver or Deriver(policy, projects, now), names, counted, partition.state, now, limited
+    )
     own: list[ObservedJob] = []
     held: dict[str, dict[str, int]] = {}
     coming: dict[str, dict[str, int]] = {}
@@ -199,6 +207,22 @@ def _as_victim(
 def _hold(elsewhere: dict[str, dict[str, int]], alloc: Mapping[str, Amounts]) -> None:
     for name, part in alloc.items():
         add(elsewhere.setdefault(name, {}), part)
+
+
+def _limited(request: Request, name: str) -> Request:
+    """A request that wants as much of a resource as of CPUs."""
+
+    def more(share: Amounts) -> dict[str, int]:
+        return {**share, **({name: share["cpu"]} if share.get("cpu") else {})}
+
+    return replace(
+        request,
+        per_node=more(request.per_node),
+        spread=more(request.spread),
+        # Room for both on the same node.
+        parts=request.parts or request.spread.get("cpu", 0),
+        unit=more(request.unit),
+    )
 
 
 def _node(node: SnapshotNode, held: Amounts, coming: Amounts) -> SnapshotNode:

@@ -54,7 +54,7 @@ def _fitting(job: SnapshotJob, nodes: Sequence[SnapshotNode], free: Mapping[str,
     request = job.request
     if request is None or not request.nodes or request.any_of or request.same_of or request.counted:
         return ()
-    if job.balanced or request.spread or request.unit:
+    if job.balanced or request.spread or request.unit or request.one_of or request.in_unit:
         return ()
     fit = [
         node.name

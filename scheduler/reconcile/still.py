@@ -21,6 +21,7 @@ def still_makes_room(
 
     What ending jobs hold is coming free and counts as room. `keeping`: the nodes on which a victim goes on.
     """
+    observation = observation.planned
     up = {node.name for node in observation.nodes if node.up}
     free = _free_without(observation, placement, victims, keeping or {})
     for name, wanted in placement.items():
@@ -42,6 +43,7 @@ def needless(
     For a room that shrinks while it is made. `placement`: with the room that others keep on these nodes. `going`: all
     runs that are about to be stopped, for whomever.
     """
+    observation = observation.planned
     free = _free_without(observation, placement, going, {})
     held = {job.run: job.alloc for job in observation.jobs if job.state is JobState.RUNNING}
     spared = []

@@ -64,6 +64,29 @@ def test_gpus_are_devices_of_ours_and_none_are_named_where_there_are_none() -> N
     assert config.gres_conf(without, Path("/d")) == "AutoDetect=off\n"
 
 
+def test_nodes_and_gres_take_lines_of_their_own() -> None:
+    words = (
+        {"CPUs": "8", "CoresPerSocket": "4", "ThreadsPerCore": "2", "Gres": "gpu:2,shard:8"},
+        {"Gres": ""},
+    )
+    lines = ("NodeName=n1 Name=gpu File={dev}/n1/gpu[0-1]", "NodeName=n1 Name=shard Count=8")
+    hardware = config.Hardware(8, 2, 100, ("a100", "v100"), words, lines)
+
+    text = config.slurm_conf({}, NAMES, [7001, 7002], hardware, [Partition("x", (1, 2))])
+
+    first, second, _ = text.splitlines()
+    assert (
+        "CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=4 ThreadsPerCore=2 RealMemory=100 Gres=gpu:2,shard:8"
+        in first
+    )
+    assert "Gres=" not in second
+    assert config.gres_conf(hardware, Path("/d")).splitlines() == [
+        "AutoDetect=off",
+        "NodeName=n1 Name=gpu File=/d/n1/gpu[0-1]",
+        "NodeName=n1 Name=shard Count=8",
+    ]
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
@@ -71,6 +94,7 @@ def test_gpus_are_devices_of_ours_and_none_are_named_where_there_are_none() -> N
         ({"cpus": 0}, "cpus must be at least 1, not 0"),
         ({"gpus": -1}, "gpus must be at least 0, not -1"),
         ({"gpu_types": ("a100",)}, "gpu_types: 1 types for 4 nodes"),
+        ({"nodes": 1, "node_words": ({}, {})}, "node_words: 2 lines for 1 nodes"),
         ({"partitions": (Partition("p", (5,)),)}, "partition 'p': there is no node n5"),
     ],
 )

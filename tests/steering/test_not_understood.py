@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from pytest_django import Settings
 
+from console.health import metrics
+from console.health.doctor.findings import Level
+from console.health.doctor.requests import check_requests
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation
@@ -95,3 +99,25 @@ def test_its_page_and_the_api_say_what_was_not_understood_in_both_languages(
     assert "它的 CoreSpec 未给出" in page(odd, "zh-hans")
     assert WORDS in client.get(reverse("api-jobs-detail", args=[grown])).content.decode()
     assert "its CoreSpec is not told" in client.get(reverse("api-jobs-detail", args=[odd])).content.decode()
+
+
+def test_the_doctor_and_a_metric_say_which_words_of_requests_block_and_how_many_jobs(
+    sim: Sim, garble: Callable[..., None], settings: Settings
+) -> None:
+    settings.GIVEWAY_CLUSTER_NAME = sim.cluster.name
+    sim.policy()
+    sim.running("ann", 8)
+    assert [finding.level for finding in check_requests()] == [Level.OK]
+    near, both, plain = (sim.submit("cy", 4) for _ in range(3))
+    garble(near, unplannable="it asks for neighbouring nodes (Contiguous=1)")
+    garble(both, unplannable="it asks for neighbours (Contiguous=1); it asks for a buffer (BurstBuffer=x)")
+    garble(plain, unplannable="it is a part of a heterogeneous job")
+    sim.cycle()
+
+    lines = metrics.text().decode().splitlines()
+    found = {(finding.level, str(finding.what)) for finding in check_requests()}
+
+    for word, count in {"Contiguous": 2, "BurstBuffer": 1, "other": 1}.items():
+        assert f'giveway_requests_blocked{{cluster="{sim.cluster.name}",word="{word}"}} {count}.0' in lines
+    assert {level for level, _ in found} == {Level.WARN}
+    assert any("2 jobs" in text and "Contiguous" in text for _, text in found)

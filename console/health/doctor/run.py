@@ -15,6 +15,7 @@ from console.health.doctor import (
     immune,
     installation,
     power,
+    requests,
     slurm,
     slurm_settings,
     work,
@@ -36,6 +37,7 @@ NEED_DATABASE: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
     ("accounts", installation.check_accounts),
     ("partitions", installation.check_partitions),
     (immune.NAME, immune.check_immune),
+    (requests.NAME, requests.check_requests),
 )
 NEED_NOTHING = (
     files.check_files,

@@ -174,6 +174,7 @@ def _gets_nodes(decision: Decision) -> bool:
 
 def is_free(observation: Observation, job_id: str, placement: Mapping[str, Amounts]) -> bool:
     """Whether a job would get all of this now: of nodes that take jobs, and that are kept for nobody else."""
+    observation = observation.planned
     nodes = {node.name: node for node in observation.nodes if node.name in placement and node.up}
     if nodes.keys() != placement.keys():
         return False

@@ -9,11 +9,12 @@ so they are looked up by name. The first of a name counts: a user's own text (co
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from scheduler.adapters.slurm import values
+from scheduler.adapters.slurm.request_words import unmodelled
 from scheduler.adapters.slurm.rows import QueueRow
 
 T = TypeVar("T")
@@ -24,13 +25,19 @@ _BETWEEN = re.compile(r"(?:[A-Za-z]+=\S* )*?UserId=[^\n]*? Account=")
 _WORD = re.compile(r" ([A-Za-z][\w/:]*)=(\S*)")
 # What a user wrote may stand from here on.
 _FEATURES = " Features="
+_NEXT_JOB = re.compile(r"\nJobId=")
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 _MEMORY = "MinMemory"
-# Of the whole tail, for what a user imitates here makes only his own job harder to plan for.
-_SWITCHES = re.compile(r" Switches=[1-9]")
-_SEGMENTS = re.compile(r" SegmentSize=[1-9]")
+# The free texts that may stand behind the command, and the last of them: from there on Slurm speaks again. What a user
+# imitates there makes only his own job harder to plan for.
+_LAST_FREE = (
+    " StdOut=", " StdErr=", " StdIn=", " Extra=", " Comment=", " SystemComment=", " AdminComment=", " WorkDir=",
+    " SubmitLine=", " Command=",
+)  # fmt: skip
+_LABEL = re.compile(r" MCS_label=(\S*)")
+NEEDED = ("ReqB:S:C:T", "NtasksPerN:B:S:C", "CoreSpec", "Contiguous")
+"""Words without which nobody knows what a job asks for."""
 _GRANT = re.compile(r"\bNodes=(\S+) CPU_IDs=(\S*) Mem=(\d+) GRES=(\S*)")
-_ANY = frozenset({"0", "*"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +48,21 @@ class Grant:
     cpus: int
     mem: int
     gres: tuple[tuple[str, int], ...]
+    told: str = ""
+    """The generic resources in Slurm's words."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobDetails:
     """What scontrol says of one job.
 
-    `words` are Slurm's own, `grants` is the part with the nodes' shares in it, `tail` what stands behind the command;
-    `throttle`: how many tasks of its array may run at a time (0: any number).
+    `words` are Slurm's own, `grants` is the part with the nodes' shares in it, `tail` its own words behind the command
+    and the paths; `throttle`: how many tasks of its array may run at a time (0: any number).
     """
 
     words: Mapping[str, str]
     grants: str
-    tail: str
+    tail: Mapping[str, str]
     throttle: int = 0
 
 
@@ -78,7 +87,9 @@ class Detail:
 
     `mem` is in MB, per CPU or per node as `mem_per_cpu` says, or per generic resource (`mem_per_tres`; squeue tells of
     which); 0 per node means all the memory of the node.
-    `special` names, for people, the wishes on the inner layout of nodes or the network that we do not plan for.
+    `threads_per_core`, `tasks_per_core`: at most so many are used of a core (0: any). `tmp_disk`: MB.
+    `names_nodes_twice`: as only a job that lays out its own tasks does (`-m arbitrary`); 22.05 does not tell.
+    `special` names, for people, the wishes that we do not plan for (`request_words`).
     `throttle` as in `Text`. `licenses`: Slurm's own text.
     """
 
@@ -96,6 +107,10 @@ class Detail:
     special: tuple[str, ...]
     throttle: int = 0
     licenses: str = ""
+    threads_per_core: int = 0
+    tasks_per_core: int = 0
+    tmp_disk: int = 0
+    names_nodes_twice: bool = False
 
 
 class AmbiguousTextError(ValueError):
@@ -118,7 +133,7 @@ def find(text: str, row: QueueRow, starts: Iterable[int]) -> JobDetails | None:
     fitting = [(start, begin) for start in starts if (begin := _own_text(text, row, start)) is not None]
     if len(fitting) > 1:
         raise AmbiguousTextError("its text is there twice")
-    return _cut_out(text, *fitting[0]) if fitting else None
+    return _cut_out(text, *fitting[0], row) if fitting else None
 
 
 def find_alone(text: str, row: QueueRow) -> JobDetails | None:
@@ -126,7 +141,7 @@ def find_alone(text: str, row: QueueRow) -> JobDetails | None:
     starts = places(text).get(row.raw_id, [])
     return next(
         (
-            _cut_out(text, start, begin)
+            _cut_out(text, start, begin, row)
             for start in starts
             if (begin := _own_text(text, row, start)) is not None
         ),
@@ -151,19 +166,32 @@ def _own_text(text: str, row: QueueRow, start: int) -> int | None:
     return begin + len(key) - 1 if text.startswith(key, begin) else begin
 
 
-def _cut_out(text: str, start: int, begin: int) -> JobDetails:
+def _cut_out(text: str, start: int, begin: int, row: QueueRow) -> JobDetails:
     """The job whose text begins at `start`, Slurm's own part of it at `begin`."""
     # The free texts behind (paths, comment) are long; what is wanted stands in the first few thousand characters.
     end = text.find(" Command=", begin)
     own = text[begin : end if end > 0 else None]
+    name_ends = text.index(" JobName=", start) + 1
     # Only what stands before the name, which the user chose.
-    throttle = _THROTTLE.search(text, start, text.index(" JobName=", start) + 1)
+    throttle = _THROTTLE.search(text, start, name_ends)
+    label = _LABEL.search(text, name_ends + len("JobName=") + len(row.name), begin)
+    words = dict(reversed(_WORD.findall(own)))
     return JobDetails(
-        words=dict(reversed(_WORD.findall(own))),
+        words=words | ({"MCS_label": label[1]} if label else {}),
         grants=own.partition(_FEATURES)[0],
-        tail=text[end : text.find("\nJobId=", begin)] if end > 0 else "",
+        tail=dict(_WORD.findall(_behind_paths(text, end, row))) if end > 0 else {},
         throttle=int(throttle[1]) if throttle else 0,
     )
+
+
+def _behind_paths(text: str, end: int, row: QueueRow) -> str:
+    """What Slurm says behind the free texts, whose last one still stands in front."""
+    following = _NEXT_JOB.search(text, end)
+    tail = text[end : following.start() if following else None]
+    if row.comment:
+        tail = tail.replace(f" Comment={row.comment}", "")
+    last = next((at for free in _LAST_FREE if (at := tail.rfind(free)) >= 0), 0)
+    return tail[last:]
 
 
 def granted(text: JobDetails) -> Granted:
@@ -185,6 +213,7 @@ def _grants(text: str) -> Iterator[Grant]:
             values.count_of_ids(match[2]),
             values.number(match[3]),
             tuple(held.items()),
+            match[4],
         )
 
 
@@ -196,6 +225,9 @@ def wishes(text: JobDetails) -> Detail:
     if kind not in {"CPU", "Node", "TRES"}:
         raise ValueError(f"its memory {_MEMORY}{kind[:40]} is not understood")
     per_task = _read(words, "CPUs/Task", str)
+    layout, packed = (_read(words, key, str).split(":") for key in NEEDED[:2])
+    for key in NEEDED:
+        _read(words, key, str)
     return Detail(
         req_nodes=_read(words, "ReqNodeList", values.nodes),
         exc_nodes=_read(words, "ExcNodeList", values.nodes),
@@ -203,14 +235,19 @@ def wishes(text: JobDetails) -> Detail:
         max_nodes=most,
         tasks=_first(_read(words, "NumTasks", _range)) if "NumTasks" in words else 1,
         cpus_per_task=values.number(per_task) if per_task.isdigit() else 1,
-        tasks_per_node=_read(words, "NtasksPerN:B:S:C", lambda word: values.number(word.partition(":")[0])),
+        tasks_per_node=_read(words, NEEDED[1], lambda word: values.number(word.partition(":")[0])),
         min_cpus=_read(words, "MinCPUsNode", values.number),
         mem=_read(words, f"{_MEMORY}{kind}", values.memory),
         mem_per_cpu=kind == "CPU",
         mem_per_tres=kind == "TRES",
-        special=tuple(_special(text)),
+        special=tuple(unmodelled([*words.items(), *text.tail.items()])),
         throttle=text.throttle,
         licenses=values.text(words.get("Licenses", "")),
+        threads_per_core=_limit(layout),
+        tasks_per_core=_limit(packed),
+        names_nodes_twice=values.count_of_nodes(words["ReqNodeList"])
+        > len(values.nodes(words["ReqNodeList"])),
+        tmp_disk=_read(words, "MinTmpDiskNode", values.memory) or 0 if "MinTmpDiskNode" in words else 0,
     )
 
 
@@ -235,16 +272,6 @@ def _first(pair: tuple[int, int | None]) -> int:
     return pair[0]
 
 
-def _special(text: JobDetails) -> Iterator[str]:
-    # Boards, sockets, cores, threads: 0 and * mean any.
-    layout = _read(text.words, "ReqB:S:C:T", str)
-    if text.words.get("Socks/Node", "*") not in _ANY or not _ANY.issuperset(layout.split(":")):
-        yield "sockets, cores or threads of its own choice"
-    if _read(text.words, "CoreSpec", str) not in {*_ANY, "N/A"}:
-        yield "specialised cores"
-    if _read(text.words, "Contiguous", str) == "1":
-        yield "neighbouring nodes"
-    if _SWITCHES.search(text.tail):
-        yield "a number of switches"
-    if _SEGMENTS.search(text.tail):
-        yield "nodes in segments"
+def _limit(parts: Sequence[str]) -> int:
+    """The last of several numbers; 0 where it is any."""
+    return int(parts[-1]) if parts[-1].isdecimal() else 0

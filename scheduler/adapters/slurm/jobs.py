@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from scheduler.adapters.slurm import constraints, values
+from scheduler.adapters.slurm.cards import SHARES
 from scheduler.adapters.slurm.details import Detail, Granted
 from scheduler.adapters.slurm.rows import QueueRow
 from scheduler.adapters.slurm.shapes import ClusterShape, request_of
@@ -67,6 +68,8 @@ def plain_alloc(row: QueueRow, room: ClusterShape) -> dict[str, Amounts] | None:
     mem = values.memory(amounts.get("mem", "0"))
     if held is None or mem is None or "cpu" not in amounts:
         return None
+    if room.has_cards(names) and (held.keys() & {"gpu", *SHARES} or room.whole_nodes(row)):
+        return None
     share = {"cpu": values.number(amounts["cpu"])}
     if room.config.memory_counts:
         share["mem"] = mem
@@ -122,6 +125,32 @@ def granted_alloc(row: QueueRow, detail: Granted, room: ClusterShape) -> dict[st
         held = {name: amount for name, amount in share.items() if amount}
         shares.update(dict.fromkeys(grant.nodes, held))
     return {name: shares[name] for name in values.nodes(row.node_list) if name in shares}
+
+
+def inner_of(
+    row: QueueRow,
+    detail: Granted | None,
+    alloc: Mapping[str, Amounts],
+    before: ObservedJob | None,
+    room: ClusterShape,
+) -> dict[str, Amounts]:
+    """What a job holds of each card of its nodes. Of a completing job that is not told: it may be any. Raises
+    ValueError."""
+    if not room.has_cards(alloc):
+        return {}
+    if detail is None:
+        known = (
+            before.inner if before and (before.start, before.restarts) == (row.start, row.restarts) else {}
+        )
+        return {name: known[name] for name in alloc if name in known}
+    told = {name: grant.told for grant in detail.grants for name in grant.nodes if name in alloc}
+    found: dict[str, Amounts] = {}
+    for name, gres in told.items():
+        cards = room.layouts[name].cards if name in room.layouts else None
+        if cards is not None:
+            untold = not gres and any(kind in alloc[name] for kind in ("gpu", *SHARES))
+            found[name] = cards.inner if untold else cards.held(gres)
+    return {name: held for name, held in found.items() if held}
 
 
 def remembered_alloc(row: QueueRow, before: ObservedJob | None) -> dict[str, Amounts] | None:

@@ -1,8 +1,10 @@
 """`scontrol -o show nodes` and `show partitions` decoded."""
 
 import re
+from dataclasses import dataclass
 
 from scheduler.adapters.slurm import values
+from scheduler.adapters.slurm.cards import Cards, of_node
 from scheduler.adapters.slurm.config import Config
 from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import ObservedPartition
@@ -12,16 +14,45 @@ _NOT_FOR_NEW_JOBS = frozenset({
     "DOWN", "ERROR", "FUTURE", "UNKNOWN", "INVALID", "INVALID_REG", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING",
     "MAINT", "MAINTENANCE", "RESERVED", "NOT_RESPONDING", "NO_RESPOND", "POWERING_DOWN", "POWER_DOWN",
     "POWER_DRAIN", "REBOOT_ISSUED", "BLOCKED",
+    # As soon as nobody is on it the node is rebooted, whoever waits for it.
+    "REBOOT_REQUESTED",
 })  # fmt: skip
 NOT_UNDERSTOOD = "NOT UNDERSTOOD"
 """Stands for the state of what does not decode; no state of Slurm's is called so."""
 _WORD = re.compile(r"(?:^| )([A-Za-z/:]+)=(\S*)")
-_SHARED = re.compile(r" OverSubscribe=FORCE:(\d{1,4}) ")
+_SHARED = re.compile(r" OverSubscribe=(FORCE|YES):(\d{1,4}) ")
 _TIER = re.compile(r" PriorityTier=(\d{1,5}) ")
 _BOOT = re.compile(r" BootTime=(\S+)")
 _REASON = re.compile(r"\sReason=(.*)", re.DOTALL)
 # The free texts of a node; what follows them is not Slurm's own.
 _FREE = re.compile(r"\s(?:Comment|Extra|Reason)=", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLayout:
+    """What of a node is no amount. `threads`: how many share a core; `tmp_disk`: MB, which nobody uses up.
+    `changeable`: features that it would have only after a reboot. `restricted`: cores of it are kept for GPU jobs.
+    `cards`: GPUs that are given out in shares too; `odd_cards`: in a way that is not modelled."""
+
+    threads: int = 1
+    tmp_disk: int = 0
+    changeable: frozenset[str] = frozenset()
+    restricted: bool = False
+    cards: Cards | None = None
+    odd_cards: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionLimits:
+    """What a partition says of how its jobs are placed, as far as it limits that; `odd`: what of it is not modelled, in
+    words with the word itself. `job_defaults`: what jobs with GPUs get that ask for nothing else."""
+
+    min_nodes: int = 0
+    cpus_per_node: int | None = None
+    max_nodes: int | None = None
+    mem_per_node: int | None = None
+    job_defaults: str = ""
+    odd: tuple[str, ...] = ()
 
 
 def records(out: str, key: str) -> list[str]:
@@ -72,8 +103,8 @@ def boot_of(name: str, record: str) -> dict[str, int]:
     return {name: at} if at else {}
 
 
-def decode_node(record: str, config: Config) -> tuple[SnapshotNode, int]:
-    """A node, and how many threads share one of its cores. Raises ValueError, KeyError when it does not decode."""
+def decode_node(record: str, config: Config) -> tuple[SnapshotNode, NodeLayout]:
+    """A node, and what of it is no amount. Raises ValueError, KeyError when it does not decode."""
     words = words_of(record)
     total = {"cpu": values.number(words.get("CPUEfctv") or words["CPUTot"])}
     if config.memory_counts:
@@ -81,16 +112,33 @@ def decode_node(record: str, config: Config) -> tuple[SnapshotNode, int]:
         total["mem"] = max(0, values.number(words["RealMemory"]) - values.number(spared))
     total.update(values.gres(words.get("Gres", "")))
     partitions = tuple(filter(None, values.text(words.get("Partitions", "")).split(",")))
+    features, available = (_features(words, key) for key in ("ActiveFeatures", "AvailableFeatures"))
+    try:
+        cards, odd_cards = of_node(total), False
+    except ValueError:
+        cards, odd_cards = None, True
     node = SnapshotNode(
         name=words["NodeName"],
         up=up(words["State"]),
         total=total,
-        features=frozenset(filter(None, values.text(words.get("ActiveFeatures", "")).split(","))),
+        features=features,
         state=words["State"],
         state_reason=reason_of(record),
         partitions=partitions,
+        inner=cards.inner if cards else {},
     )
-    return node, max(1, values.number(words.get("ThreadsPerCore", "1")))
+    return node, NodeLayout(
+        threads=max(1, values.number(words.get("ThreadsPerCore", "1"))),
+        tmp_disk=values.number(words.get("TmpDisk", "0")),
+        changeable=available - features,
+        restricted="RestrictedCoresPerGPU" in words,
+        cards=cards,
+        odd_cards=odd_cards,
+    )
+
+
+def _features(words: dict[str, str], key: str) -> frozenset[str]:
+    return frozenset(filter(None, values.text(words.get(key, "")).split(",")))
 
 
 def odd_node(record: str, error: Exception) -> SnapshotNode:
@@ -113,7 +161,12 @@ def decode_partition(record: str) -> tuple[ObservedPartition, bool, str]:
     Raises ValueError, KeyError when it does not decode. Slurm 26.05 says of whole nodes in a word of its own.
     """
     words: dict[str, str] = dict(_WORD.findall(record))
-    partition = ObservedPartition(words["PartitionName"], words["State"], values.nodes(words["Nodes"]))
+    partition = ObservedPartition(
+        words["PartitionName"],
+        words["State"],
+        values.nodes(words["Nodes"]),
+        cpus_per_node=_most(words, "MaxCPUsPerNode"),
+    )
     exclusive = (
         values.text(words.get("Exclusive", "NO")) not in {"", "NO"} or words.get("ExclusiveUser") == "YES"
     )
@@ -121,10 +174,50 @@ def decode_partition(record: str) -> tuple[ObservedPartition, bool, str]:
     return partition, whole, values.text(words.get("Topology", ""))
 
 
-def shares_cpus(record: str) -> bool:
-    """Whether all jobs of a partition share CPUs: `FORCE:4`, four jobs on each. FORCE:1 only has them take turns."""
+_NO_LIMIT = frozenset({"UNLIMITED", "INFINITE"})
+
+
+def _most(words: dict[str, str], key: str) -> int | None:
+    """A limit; None where there is none."""
+    word = words.get(key, "UNLIMITED")
+    return None if word in _NO_LIMIT or not values.text(word) else values.number(word)
+
+
+def limits(record: str) -> PartitionLimits:
+    """What a partition says of how its jobs are placed. What does not decode is odd."""
+    words: dict[str, str] = dict(_WORD.findall(record))
+    odd = [
+        f"{says} ({key}={words[key][:30]})"
+        for key, says, nothing in (
+            ("MaxCPUsPerSocket", "its partition limits the CPUs of a socket", _NO_LIMIT),
+            ("ExclusiveTopo", "its partition's jobs have parts of the network for themselves", {"NO"}),
+            ("MaxMemPerCPU", "its partition gives CPUs for memory", _NO_LIMIT),
+            ("SelectTypeParameters", "its partition gives out CPUs in its own way", {"NONE"}),
+        )
+        if key in words and words[key] not in nothing
+    ]
+    if words.get("Exclusive", "NO") not in {"NO", "NODE", "USER"}:
+        odd.append(
+            f"its partition's nodes are shared in a way that is not modelled (Exclusive={words['Exclusive'][:30]})"
+        )
+    try:
+        return PartitionLimits(
+            min_nodes=values.number(words.get("MinNodes", "0")),
+            cpus_per_node=_most(words, "MaxCPUsPerNode"),
+            max_nodes=_most(words, "MaxNodes"),
+            mem_per_node=_most(words, "MaxMemPerNode"),
+            job_defaults=values.text(words.get("JobDefaults", "")),
+            odd=tuple(odd),
+        )
+    except ValueError as error:
+        return PartitionLimits(odd=(*odd, f"its partition's limits are not understood: {error}"))
+
+
+def shares_cpus(record: str, word: str = "FORCE") -> bool:
+    """Whether all jobs of a partition share CPUs: `FORCE:4`, four jobs on each; of `YES` those that want to. With one
+    on each they only take turns."""
     told = _SHARED.search(record)
-    return told is not None and int(told[1]) > 1
+    return told is not None and told[1] == word and int(told[2]) > 1
 
 
 def tier(record: str) -> int:

@@ -282,7 +282,7 @@ class QueueReader:
         again = self.clock() + REQUEST_S
         if alloc is None and not row.odd and text is None:
             odd, again = odd or CHANGED, 0.0
-        limits = None
+        limits = granted = None
         try:
             granted = details.granted(text) if text is not None else None
             if alloc is None and granted is not None:
@@ -297,9 +297,16 @@ class QueueReader:
             odd, missing = odd or "its nodes are not told", None
         elif missing:
             odd = odd or f"its share of {missing[0]} is not told"
-        job = jobs.running(row, entry.state, alloc, odd, limits)
+        inner = jobs.inner_of(row, granted, alloc, self._holders.get(row.id), room)
+        job = replace(jobs.running(row, entry.state, alloc, odd, limits), inner=inner)
         untold = None if missing == () else Untold(missing, left_of(row, alloc))
-        return _Kept(job, job.not_understood, again, untold, owns=room.keeps_nodes(row))
+        not_understood = job.not_understood
+        if room.shares_cpus(row):
+            # What it holds others may hold too: that it goes frees nothing that is known.
+            job = replace(
+                job, not_understood=not_understood or "it shares its CPUs with other jobs (OverSubscribe=YES)"
+            )
+        return _Kept(job, not_understood, again, untold, owns=room.keeps_nodes(row))
 
     def _add_codes(self, new: Sequence[_New], kept: dict[str, _Kept]) -> None:
         """Give the jobs whose reason is a text its code; those that are held wait anyway."""
@@ -342,7 +349,11 @@ class QueueReader:
 
 def _told(one: _Kept, room: ClusterShape) -> ObservedJob:
     """The job as it is told; it is remembered with what Slurm says it holds."""
-    return replace(one.job, alloc=whole(one.job, room.totals)) if one.owns else one.job
+    if not one.owns:
+        return one.job
+    cards = {name: room.layouts[name].cards for name in one.job.alloc if name in room.layouts}
+    inner = {name: known.inner for name, known in cards.items() if known}
+    return replace(one.job, alloc=whole(one.job, room.totals), inner=inner)
 
 
 def _told_alloc(row: QueueRow, before: ObservedJob | None, room: ClusterShape) -> dict[str, Amounts] | None:

@@ -12,15 +12,18 @@ What does not decode concerns only the job, node, partition or reservation that 
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from scheduler.adapters.slurm import config as configs
 from scheduler.adapters.slurm import nodes, reservations, untold, values
 from scheduler.adapters.slurm.allowed import is_topology
+from scheduler.adapters.slurm.cards import PLAIN, PLENTY
 from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.config import Config
 from scheduler.adapters.slurm.errors import SlurmOutputError
+from scheduler.adapters.slurm.nodes import NodeLayout, PartitionLimits
 from scheduler.adapters.slurm.placing import BeginMarks
 from scheduler.adapters.slurm.queue import QueueReader
 from scheduler.adapters.slurm.requests import own_limit
@@ -240,10 +243,12 @@ class _Machines:
 
     nodes: list[SnapshotNode] = field(default_factory=list)
     odd_nodes: list[SnapshotNode] = field(default_factory=list)
-    threads: set[int] = field(default_factory=set)
+    layouts: dict[str, NodeLayout] = field(default_factory=dict)
+    limits: dict[str, PartitionLimits] = field(default_factory=dict)
     partitions: list[ObservedPartition] = field(default_factory=list)
     exclusive: set[str] = field(default_factory=set)
     sharing: set[str] = field(default_factory=set)
+    may_share: set[str] = field(default_factory=set)
     tiers: dict[str, int] = field(default_factory=dict)
     reservations: list[SlurmReservation] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
@@ -268,8 +273,11 @@ class _Machines:
             of_partition={partition.name: partition.nodes for partition in self.partitions},
             exclusive=frozenset(self.exclusive),
             sharing=frozenset(self.sharing),
-            # Cores of different kinds: the smallest rounding is right everywhere.
-            threads=min(self.threads, default=1) if config.by_core else 1,
+            may_share=frozenset(self.may_share),
+            layouts=dict(self.layouts),
+            limits=dict(self.limits),
+            largest_unit=max(Counter(node.unit for node in self.nodes if node.unit).values(), default=0),
+            active={node.name: node.features for node in self.nodes if node.up},
         )
 
 
@@ -336,6 +344,9 @@ class Reader:
         if found.untold:
             given = dict(map(untold.given_out, self._records("nodes", "NodeName", "--details")))
             seen = untold.taken(seen, found.jobs, found.untold, given)
+            # Which cards they hold is not told either.
+            odd = {name for one in found.untold for name in one.nodes or (node.name for node in seen)}
+            seen = [replace(node, inner={}) if node.name in odd else node for node in seen]
         limited = reservations.respect(found.jobs, machines.reservations, room.of_partition, taken_at)
         limited = respect_tiers(limited, machines.tiers, room.of_partition, room.totals, taken_at)
         limited = respect_licenses(limited, lambda: free_licenses(self._records("licenses", "LicenseName")))
@@ -357,14 +368,14 @@ class Reader:
         units = self._topology() if may_be_told(config.topology, config.version) else {}
         for record in self._records("nodes", "NodeName"):
             try:
-                node, threads = nodes.decode_node(record, config)
+                node, layout = nodes.decode_node(record, config)
             except (ValueError, KeyError) as error:
                 machines.odd_nodes.append(nodes.odd_node(record, error))
                 continue
             unit = units.get(node.name)
             machines.nodes.append(replace(node, unit=unit) if unit else node)
             machines.boots.update(nodes.boot_of(node.name, record))
-            machines.threads.add(threads)
+            machines.layouts[node.name] = layout
         for record in self._records("partitions", "PartitionName"):
             try:
                 partition, exclusive, own = nodes.decode_partition(record)
@@ -375,10 +386,17 @@ class Reader:
             machines.partitions.append(partition)
             machines.exclusive.update({partition.name} if exclusive else ())
             machines.tiers[partition.name] = nodes.tier(record)
+            machines.limits[partition.name] = nodes.limits(record)
             machines.sharing.update({partition.name} if nodes.shares_cpus(record) else ())
+            machines.may_share.update({partition.name} if nodes.shares_cpus(record, "YES") else ())
         machines.reservations = [
             reservations.decode(record) for record in self._records("reservations", "ReservationName")
         ]
+        if any(layout.cards for layout in machines.layouts.values()):
+            machines.nodes = [
+                replace(node, inner={PLAIN: PLENTY}) if node.total.get("gpu") and not node.inner else node
+                for node in machines.nodes
+            ]
         machines.nodes = reservations.free_of_ours(machines.nodes, machines.reservations)
         machines.faults = list(machines.untrustworthy())
         return machines

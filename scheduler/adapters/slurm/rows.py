@@ -42,8 +42,8 @@ class QueueRow:
     seconds. `node_list` and the `per_…` texts are undecoded; `named` is the nodes that it wants and does not want, as
     far as they are told (22.05 tells only the first), to know a change of them by. `asked` is the part of the row that
     a request is made of.
-    `alone`: it shares its nodes with nobody, or only with its own user's jobs. `odd` says what of the row was not
-    understood and stands at its default.
+    `alone`: it shares its nodes with nobody, or only with its own user's jobs; `shares`: its CPUs too, where its
+    partition allows that. `odd` says what of the row was not understood and stands at its default.
     """
 
     id: str
@@ -64,6 +64,7 @@ class QueueRow:
     nodes: int
     cpus: int
     alone: bool
+    shares: bool
     tres: str
     per_job: str
     per_node: str
@@ -91,8 +92,8 @@ class QueueRow:
         """What tells one request from another (as far as squeue shows it)."""
         return (
             self.tres, self.per_job, self.per_node, self.per_socket, self.per_task, self.cpus_per_tres,
-            self.mem_per_tres, self.named, str(self.alone), self.feature, str(self.nodes), str(self.cpus),
-            *self.partitions,
+            self.mem_per_tres, self.named, str((self.alone, self.shares)), self.feature, str(self.nodes),
+            str(self.cpus), *self.partitions,
         )  # fmt: skip
 
 
@@ -210,6 +211,7 @@ def decode(record: str) -> QueueRow:
     return QueueRow(
         **named,
         alone=_alone(fields),
+        shares=fields["OverSubscribe"] == "YES",
         named=f"{fields['ReqNodes']}|{fields['ExcNodes']}",
         **{key: read(fields[column]) for key, (column, read, _) in _READ.items()},
     )
@@ -239,7 +241,14 @@ def salvage(record: str) -> QueueRow | None:
     named = _named(fields if len(own) == len(_OWN) else _first_two(own))
     if not _ID.fullmatch(named["id"]) or not _NUMBER.fullmatch(named["raw_id"]):
         return None
-    return QueueRow(**named, alone=_alone(fields), named="", odd="; ".join(odd), **found)
+    return QueueRow(
+        **named,
+        alone=_alone(fields),
+        shares=fields.get("OverSubscribe") == "YES",
+        named="",
+        odd="; ".join(odd),
+        **found,
+    )
 
 
 def _first_two(own: Sequence[str]) -> dict[str, str]:

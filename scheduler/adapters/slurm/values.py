@@ -20,7 +20,9 @@ _MEMORY = re.compile(r"(\d+)(?:\.(\d+))?([KMGTP]?)")
 _COUNT = re.compile(r"(\d+)([KMGT]?)")
 _LIMIT = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
 _UNLIMITED = frozenset({"UNLIMITED", "INFINITE", "Partition_Limit", "PARTITION_LIMIT", "INVALID"})
-_SOCKETS = re.compile(r"\([^)]*\)")
+_SOCKETS = re.compile(r":?\((?!CNT:)[^)]*\)")
+# Of what is only counted (no `File=` in gres.conf) allocations say `npu(CNT:5)`, `tok:x(CNT:1)`.
+_COUNTED = re.compile(r"\(CNT:(\d+)\)")
 _LONGEST = 18
 """Characters of a number at most: more are no number of Slurm's."""
 _TOO_MANY = 1 << 63
@@ -113,7 +115,8 @@ def gres(word: str) -> dict[str, int]:
     Resources that cannot run out (`no_consume`) are left out; so are counts of zero.
     """
     amounts: dict[str, int] = {}
-    for part in _SOCKETS.sub("", word).split(",") if word not in NOTHING else ():
+    plain = _COUNTED.sub(r":\1", _SOCKETS.sub("", word))
+    for part in plain.split(",") if word not in NOTHING else ():
         names, count = _gres_part(part)
         for name in names if count else ():
             amounts[name] = amounts.get(name, 0) + count
@@ -128,7 +131,8 @@ def _gres_part(part: str) -> tuple[tuple[str, ...], int]:
     words = part.removeprefix("gres:").removeprefix("gres/").replace("=", ":").split(":")
     if "no_consume" in words:
         return (), 0
-    count = number(words.pop()) if len(words) > 1 and words[-1][:1].isdigit() else 1
+    # What is no pure number is a type: `gpu:1g.10gb`, `gpu:2080ti`.
+    count = number(words.pop()) if len(words) > 1 and _COUNT.fullmatch(words[-1]) else 1
     if not all(name.strip() for name in words) or len(words) > 2:
         raise ValueError(f"{part[:80]!r} is no generic resource")
     return ((words[0],) if len(words) == 1 else (words[0], ":".join(words))), count
@@ -154,6 +158,11 @@ def nodes(expression: str) -> tuple[str, ...]:
         raise ValueError(f"{expression[:80]!r} is no list of nodes") from error
 
 
+def count_of_nodes(expression: str) -> int:
+    """How many names a list of nodes writes down, each as often as it stands there."""
+    return 0 if expression in NOTHING else sum(map(_size, _OUTSIDE_BRACKETS.split(expression)))
+
+
 def _size(part: str) -> int:
     """How many nodes a part such as `rack[1-4]n[1-40]` stands for at most, without making their names."""
     if not _RANGES.fullmatch("".join(_BRACKETS.findall(part))):
@@ -173,6 +182,15 @@ def count_of_ids(expression: str) -> int:
     if not 0 <= total <= _MOST_NODES:
         raise ValueError(f"{expression[:80]!r} is no list of ids")
     return total
+
+
+def ids(expression: str) -> tuple[int, ...]:
+    """The ids in `0-3,7`; none in `N/A`."""
+    if expression in NOTHING:
+        return ()
+    count_of_ids(expression)
+    ranges = (part.partition("-") for part in expression.split(","))
+    return tuple([one for first, _, last in ranges for one in range(int(first), int(last or first) + 1)])
 
 
 def ceil_share(amount: int, parts: int) -> int:

@@ -29,7 +29,6 @@ LINE = (
         "IDLE+CLOUD+POWERED_DOWN",
         "IDLE+POWERED_DOWN",
         "IDLE+DYNAMIC_NORM",
-        "IDLE+REBOOT_REQUESTED",
     ],
 )
 def test_nodes_that_take_new_jobs(state: str) -> None:
@@ -56,6 +55,9 @@ def test_nodes_that_take_new_jobs(state: str) -> None:
         "IDLE+POWER_DOWN",
         "DOWN+CLOUD+POWERED_DOWN",
         "IDLE+REBOOT_ISSUED",
+        # It is rebooted as soon as nobody is on it.
+        "IDLE+REBOOT_REQUESTED",
+        "MIXED+REBOOT_REQUESTED",
         "FUTURE",
         "UNKNOWN",
         "ERROR",
@@ -68,11 +70,33 @@ def test_nodes_that_take_none(state: str) -> None:
 
 
 def test_what_the_system_keeps_for_itself_is_not_counted() -> None:
-    node, threads = nodes.decode_node(LINE, Config("c"))
+    node, layout = nodes.decode_node(LINE, Config("c"))
 
     assert node.total == {"cpu": 14, "mem": 15_488, "gpu": 4, "gpu:a100": 4}
     assert node.features == {"a"}
-    assert threads == 2
+    assert layout.threads == 2
+
+
+def test_what_of_a_node_is_no_amount() -> None:
+    record = LINE.replace("ActiveFeatures=a", "ActiveFeatures=a RestrictedCoresPerGPU=1(0,4)").replace(
+        "AvailableFeatures=a", "AvailableFeatures=a,mig"
+    )
+    _, layout = nodes.decode_node(record, Config("c"))
+
+    assert (layout.restricted, layout.changeable) == (True, frozenset({"b", "mig"}))
+
+
+def test_what_a_partition_says_of_how_its_jobs_are_placed() -> None:
+    limits = "MaxNodes=2 MinNodes=1 MaxCPUsPerNode=4 MaxCPUsPerSocket=2 MaxMemPerNode=4000"
+    record = f"PartitionName=x Nodes=n1 {limits} State=UP"
+
+    assert nodes.decode_partition(record)[0].cpus_per_node == 4
+    told = nodes.limits(record)
+    assert (told.min_nodes, told.max_nodes, told.mem_per_node) == (1, 2, 4000)
+    assert told.odd == ("its partition limits the CPUs of a socket (MaxCPUsPerSocket=2)",)
+    plain = "MaxNodes=UNLIMITED MinNodes=0 MaxCPUsPerNode=UNLIMITED JobDefaults=(null)"
+    assert nodes.limits(f"PartitionName=x {plain} State=UP") == nodes.PartitionLimits()
+    assert nodes.limits("PartitionName=x MaxNodes=some").odd
 
 
 def test_an_older_slurm_has_no_word_for_effective_cpus() -> None:
@@ -142,6 +166,11 @@ def test_whether_a_partition_gives_whole_nodes(words: str, *, exclusive: bool) -
 )
 def test_whether_a_partition_has_all_jobs_share_cpus(words: str, *, shared: bool) -> None:
     assert nodes.shares_cpus(f"PartitionName=x Nodes=n[1-2] OverSubscribe={words} State=UP") is shared
+
+
+def test_whether_jobs_of_a_partition_share_cpus_if_they_want_to() -> None:
+    assert nodes.shares_cpus("PartitionName=x OverSubscribe=YES:4 State=UP", "YES")
+    assert not nodes.shares_cpus("PartitionName=x OverSubscribe=FORCE:4 State=UP", "YES")
 
 
 def test_a_node_that_does_not_decode_keeps_its_name_state_and_partitions() -> None:

@@ -75,6 +75,8 @@ WANTED = {
 LATER = {"gpus": _nodes(1, 1, 1000, gpu=12)}
 # And `-N2` as `-N2 -n2`, of which each group of counted nodes is tried with both tasks.
 COUNTED_IN_TASKS = "it counts nodes by their features without --ntasks-per-node, which may never start"
+# 22.05 does not tell whether a job that names several nodes lays out its tasks itself.
+UNEVEN = "it may lay out its tasks itself on the nodes that it names (--distribution=arbitrary)"
 
 UNPLANNABLE = {
     "gpus_per_socket": "GPUs per socket",
@@ -89,7 +91,9 @@ def test_a_request_is_what_was_asked_for(jobs: Mapping[str, ObservedJob], versio
     wanted = WANTED if version.startswith("22.") else WANTED | LATER
     assert jobs[name].request == wanted[name]
     may_never_start = name == "counted" and not version.startswith("22.")
-    assert jobs[name].unplannable == (COUNTED_IN_TASKS if may_never_start else "")
+    may_be_uneven = name == "named_nodes" and version.startswith("22.")
+    why = COUNTED_IN_TASKS if may_never_start else UNEVEN if may_be_uneven else ""
+    assert jobs[name].unplannable == why
 
 
 @pytest.mark.parametrize("name", UNPLANNABLE)
@@ -205,3 +209,70 @@ def test_on_cores_of_two_threads_cpus_are_asked_for_in_twos(version: str) -> Non
     assert jobs["excluded"] == Request(
         nodes=2, per_node={"cpu": 2, "mem": 2000}, not_nodes=frozenset({"n1", "n3"})
     )
+
+
+def _edited(version: str, *edits: tuple[str, str, str]) -> Mapping[str, ObservedJob]:
+    """The recorded jobs where a text (by its name) says something else."""
+
+    def edit(name: str, text: str) -> str:
+        for which, before, after in edits:
+            text = text.replace(before, after) if name == which else text
+        return text
+
+    replay = Replay(scene=scene(version, "busy"))
+    replay.edit = edit
+    return {job.name: job for job in Reader(replay).observe().jobs}
+
+
+TWO_THREADS = ("nodes", "ThreadsPerCore=1", "ThreadsPerCore=2")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_who_uses_one_thread_of_a_core_gets_twice_the_cpus_and_no_more_memory(version: str) -> None:
+    jobs = _edited(version, TWO_THREADS, ("jobs", "ReqB:S:C:T=0:0:*:*", "ReqB:S:C:T=0:0:*:1"))
+    assert jobs["tasks"].request == Request(spread={"cpu": 60, "mem": 1500}, parts=30)
+    assert jobs["one_node"].request == _nodes(1, 12, 6000)
+    assert jobs["tasks"].unplannable == ""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_tasks_with_a_core_each_get_whole_cores_with_the_memory_of_all_their_cpus(version: str) -> None:
+    jobs = _edited(version, TWO_THREADS, ("jobs", "NtasksPerN:B:S:C=0:0:*:*", "NtasksPerN:B:S:C=0:0:*:1"))
+    assert jobs["tasks"].request == Request(spread={"cpu": 60, "mem": 3000}, parts=30)
+    config = ("config", "CR_CORE_MEMORY", "CR_CORE_MEMORY,CR_ONE_TASK_PER_CORE")
+    assert _edited(version, TWO_THREADS, config)["tasks"].request == jobs["tasks"].request
+
+
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        (("config", "CR_CORE_MEMORY", "CR_SOCKET_MEMORY"), "SelectTypeParameters=CR_SOCKET_MEMORY"),
+        (("config", "CR_CORE_MEMORY", "CR_NEW"), "SelectTypeParameters=CR_NEW"),
+        (("config", "SchedulerParameters     = ", "SchedulerParameters = extra_constraints,"), "extra_constraints"),
+        (("jobs", " Contiguous=0", " Contiguous=0 MoonPhase=full"), "MoonPhase=full"),
+        (("jobs", "NtasksPerN:B:S:C=0:0:*:*", "NtasksPerN:B:S:C=0:0:2:*"), "NtasksPerN:B:S:C=0:0:2:*"),
+        (("jobs", "MCS_label=N/A", "MCS_label=secret"), "MCS_label=secret"),
+        (("partitions", "MaxNodes=UNLIMITED", "MaxNodes=1"), "MaxNodes=1"),
+        (("partitions", "MinNodes=0", "MinNodes=40"), "MinNodes=40"),
+        (("partitions", "SelectTypeParameters=NONE", "SelectTypeParameters=CR_SOCKET"), "CR_SOCKET"),
+        (("nodes", " Sockets=", " RestrictedCoresPerGPU=1(0) Sockets="), "RestrictedCoresPerGPU"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_is_not_modelled_blocks_with_its_word(
+    version: str, edit: tuple[str, str, str], why: str
+) -> None:
+    assert why in _edited(version, edit)["tasks"].unplannable
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_feature_for_which_a_node_would_be_rebooted_blocks(version: str) -> None:
+    jobs = _edited(version, ("nodes", " ActiveFeatures=new,ib", " ActiveFeatures=ib"))
+    assert "rebooted for the feature new" in jobs["and"].unplannable
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_defaults_of_jobs_with_gpus_block_those(version: str) -> None:
+    jobs = _edited(version, ("partitions", "JobDefaults=(null)", "JobDefaults=DefCpuPerGPU=2"))
+    assert "DefCpuPerGPU" in jobs["gres"].unplannable
+    assert jobs["tasks"].unplannable == ""
