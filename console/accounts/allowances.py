@@ -22,10 +22,10 @@ import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
+from console.accounts.bounded_hashers import BusyError, Turns
 from console.accounts.busy import spent
-from console.accounts.hashing import BusyError, Turns
 from console.accounts.rules import is_administrator
-from console.core.faults import API
+from console.core.error_pages import API
 from console.core.request_log import user_of
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})

@@ -12,7 +12,7 @@ from django.shortcuts import redirect
 from django_htmx.http import HttpResponseClientRedirect
 
 from console.accounts.access import told
-from console.core.errors import OvertakenError
+from console.core.concurrent_changes import OvertakenError
 from console.core.fields import add_errors
 from console.core.htmx import wants_part
 from console.core.rows import Rows, make_rows, rearranged, typed_form, typed_rows

@@ -6,8 +6,8 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from console.accounts.guesses import locked_for
-from console.accounts.hashing import RETRY_S, BusyError
+from console.accounts.bounded_hashers import RETRY_S, BusyError
+from console.accounts.login_lockout import locked_for
 
 
 class BusyMiddleware:

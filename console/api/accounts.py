@@ -21,7 +21,7 @@ from rest_framework.response import Response
 
 from console.accounts import tokens
 from console.accounts.access import require_write
-from console.accounts.guesses import locked_for
+from console.accounts.login_lockout import locked_for
 from console.accounts.models import ApiToken, Role, Scope, User
 from console.accounts.permissions import Permission
 from console.accounts.services import account_data, change_account, end_sessions

@@ -28,8 +28,8 @@ from console.audit.models import AuditEntry, ChainCheck, CheckKind, SavedSearch
 from console.audit.saved import forget_search, keep_search
 from console.audit.search import ITSELF, PEOPLE, containing, done_by
 from console.audit.selectors import visible_entries
+from console.core.l10n_format import in_a_row
 from console.core.moments import within_time
-from console.core.saying import in_a_row
 from console.reports.histories import History, HistoryMoment, HistorySpan, job_history, project_history
 
 

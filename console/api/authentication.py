@@ -18,7 +18,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import ScopedRateThrottle
 
 from console.accounts.addresses import client_address, neighbourhood
-from console.accounts.guesses import locked_for
+from console.accounts.login_lockout import locked_for
 from console.accounts.models import ApiToken, Scope, User
 from console.accounts.single_sign_on import DirectoryError, NotAdmittedError
 from console.accounts.tokens import TokenData, find_token, make_token

@@ -38,9 +38,9 @@ from console.api.parsers import valid
 from console.api.repeats import READING, Validated, claimed, first_answer, is_one_of, once
 from console.cluster.models import Cluster, Job
 from console.cluster.selectors import shown_cluster
-from console.core.errors import ChangedSinceError
-from console.core.resaying import resay
-from console.core.saying import in_a_row, is_english
+from console.core.concurrent_changes import ChangedSinceError
+from console.core.l10n_format import in_a_row, is_english
+from console.core.translate import resay
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
 from scheduler.contracts.errors import InputError

@@ -19,8 +19,8 @@ from console.accounts.permissions import Permission
 from console.api import fields
 from console.api.base import ApiView
 from console.cluster.selectors import seen_nodes
-from console.core import clock, saying
-from console.core.saying import in_a_row
+from console.core import clock, l10n_format
+from console.core.l10n_format import in_a_row
 from console.history.minutes import QuotaLine, QuotaStep, read_quota_times, usual_level
 from console.history.timeline import SPANS, UNCONFIGURED, USUAL, Timeline, TimelineStep, read_timeline
 from console.partitions.models import Partition
@@ -506,7 +506,7 @@ def _squares_answer(partition: Partition, by: str) -> dict[str, Any]:
 
 
 def _kind(total: Any) -> str:
-    return saying.amounts({name: amount for name, amount in total.items() if name != "mem"})
+    return l10n_format.amounts({name: amount for name, amount in total.items() if name != "mem"})
 
 
 def _shade(css: str) -> str:

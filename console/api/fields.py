@@ -16,8 +16,8 @@ from rest_framework import serializers
 
 from console.core.limits import beyond, refuse_beyond
 from console.core.moments import WithinTime
-from console.core.resaying import resay
 from console.core.sentence_field import SentenceField
+from console.core.translate import resay
 from console.history.answers import NamedLevel
 from console.steering.selectors import hours, work_words
 from scheduler.model.resource_kinds import COUNTED

@@ -16,10 +16,10 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler as drf_exception_handler
 from rest_framework.views import set_rollback
 
-from console.accounts.hashing import BusyError
+from console.accounts.bounded_hashers import BusyError
 from console.api import errors
 from console.core.databases import is_closed, is_passing
-from console.core.saying import with_label
+from console.core.l10n_format import with_label
 from console.history.what_if import NotNowError
 from console.power.services import AlreadyToldError
 from console.projects.changing import AlreadyDecidedError

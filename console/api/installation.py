@@ -18,7 +18,7 @@ from console.api import fields
 from console.api.base import ApiView, ApiViewSet, changing
 from console.api.partitions import PolicyDocumentSerializer
 from console.core.diff import KeyDifference
-from console.core.saying import in_a_row
+from console.core.l10n_format import in_a_row
 from console.health.doctor.findings import Finding
 from console.partitions.models import Partition
 from console.partitions.priority_file import allowed_to, export_config, import_config, require_import

@@ -18,7 +18,7 @@ from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api import fields
 from console.api.base import ApiView, ApiViewSet, changing
-from console.core.resaying import resay
+from console.core.translate import resay
 from console.partitions.models import Partition
 from console.steering import models, pausing, selectors
 from console.steering.approvals import approve, reject, shown_input, since_opened, why_not_now

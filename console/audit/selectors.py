@@ -14,8 +14,8 @@ from console.audit.told import with_data, with_said
 from console.audit.visibility import own_rows
 from console.core.diff import KeyChange, KeyDifference, difference_of, differences
 from console.core.old_sentences import read_change
-from console.core.resaying import resay
 from console.core.templatetags.cut import Cut
+from console.core.translate import resay
 from scheduler.model.sentence import Sentence
 
 

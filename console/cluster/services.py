@@ -24,7 +24,7 @@ from console.cluster.written_jobs import (
     written_row,
 )
 from console.core import clock, kept_queries
-from console.core.many_rows import delete_rows, update_rows
+from console.core.bulk_update import delete_rows, update_rows
 from scheduler.model.observation import Observation
 
 BATCH = 300

@@ -7,9 +7,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from console.core.diff import KeyChange, KeyDifference
-from console.core.resaying import resay
-from console.core.saying import set_in_type
+from console.core.l10n_format import set_in_type
 from console.core.templatetags.words import json_words, key_words, spelled_out
+from console.core.translate import resay
 from scheduler.model.sentence import say
 
 NAMED = 5

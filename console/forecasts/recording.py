@@ -17,7 +17,7 @@ from django.db.models import F
 from console.cluster.connect import read_finished
 from console.cluster.models import Cluster, Job, JobPhase, JobRun
 from console.core import clock
-from console.core.many_rows import delete_rows
+from console.core.bulk_update import delete_rows
 from console.forecasts.models import LONGEST_NAME, AccountingRead, FinishedSource, JobForecast, KeptRun
 from console.forecasts.requests import RequestSize, size_of
 from scheduler.model.finished import FinishedRun

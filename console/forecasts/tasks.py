@@ -4,7 +4,7 @@ from celery import shared_task
 from django.conf import settings
 
 from console.cluster.connect import configured_cluster
-from console.core import apart
+from console.core import background_process
 from console.forecasts.forecaster import forecaster
 from console.forecasts.learning import is_due, learn_if_due
 from console.forecasts.recording import forget_old_history, keep_accounted, keep_seen
@@ -35,7 +35,7 @@ def train() -> None:
     if settings.REDIS_URL:
         learn.delay()
     else:
-        apart.start()
+        background_process.start()
 
 
 @shared_task(name="forecasts.learn")

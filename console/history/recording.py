@@ -11,7 +11,7 @@ from django.db.models.functions import Length
 
 from console.cluster.models import Cluster
 from console.core import clock
-from console.core.many_rows import delete_rows
+from console.core.bulk_update import delete_rows
 from console.history.minutes import minute_rows, quota_rows
 from console.history.models import (
     OPEN_STUDIES,

@@ -17,8 +17,8 @@ from django.utils.translation import pgettext
 
 from console.cluster.models import Cluster
 from console.core import clock
+from console.core.l10n_format import in_a_row
 from console.core.remembered import Remembered
-from console.core.saying import in_a_row
 from console.forecasts.models import JobForecast
 from console.starts.models import ExpectedStart
 from console.starts.quality import NEAR_S, SEEN_S

@@ -19,10 +19,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
 from console.cluster.models import Job, JobPhase
+from console.core.l10n_format import in_a_row
+from console.core.l10n_format import say_again as _
 from console.core.markup import link_to, text
-from console.core.resaying import holding_back, resay
-from console.core.saying import in_a_row
-from console.core.saying import say_again as _
 from console.core.sentence_field import read_sentence, written_sentence
 from console.core.templatetags.ui import (
     ago,
@@ -35,6 +34,7 @@ from console.core.templatetags.ui import (
     since,
     state,
 )
+from console.core.translate import holding_back, resay
 from console.overview.openplans import OpenPlan
 from console.overview.starting import chance_words, starts_words
 from console.starts.models import ExpectedStart

@@ -20,8 +20,8 @@ from django.utils.translation import gettext_lazy, ngettext
 from console.cluster.lookups import HasAnyKey
 from console.cluster.models import Job
 from console.cluster.selectors import SeenNode, alike
-from console.core import clock, saying
-from console.core.saying import say_again as _
+from console.core import clock, l10n_format
+from console.core.l10n_format import say_again as _
 from console.core.templatetags.ui import node_state
 from console.overview.openplans import OpenPlan
 from console.reports import squares
@@ -264,18 +264,18 @@ class _Painter:
             for job in jobs:
                 width = job.alloc[node].get(resource, 0)
                 stopped_for = self.moves.leaving.get(job.job_id, "")
-                label = saying.with_aside(f"{job.job_id} {job.name} {job.user}", f"{width} {resource}")
+                label = l10n_format.with_aside(f"{job.job_id} {job.name} {job.user}", f"{width} {resource}")
                 yield _Share(job.job_id, job.level, width, label, stopped_for)
             return
         for level, theirs in groupby(jobs, key=lambda job: job.level):
             held = [job.alloc[node].get(resource, 0) for job in theirs]
             count = ngettext("%(n)s job", "%(n)s jobs", len(held)) % {"n": len(held)}
-            yield _Share("", level, sum(held), saying.with_aside(count, f"{sum(held)} {resource}"))
+            yield _Share("", level, sum(held), l10n_format.with_aside(count, f"{sum(held)} {resource}"))
 
     def _block(self, part: _Share, at: int, width: int, total: int) -> Segment:
         name, label, takeable = self._name(part.level), part.label, False
         if name:
-            label = saying.part_of(label, name)
+            label = l10n_format.part_of(label, name)
         if part.stopped_for:
             label = _("%(job)s, gives way to %(other)s") % {"job": label, "other": part.stopped_for}
         elif takeable := part.job_id in self.moves.takeable:
@@ -306,7 +306,7 @@ def _free(node: SeenNode) -> str:
     if not shown:
         return _("full")
     words = _("%(amounts)s free, no cpu") if lacks_cpus(node.total, node.used) else _("%(amounts)s free")
-    return words % {"amounts": saying.amounts(shown)}
+    return words % {"amounts": l10n_format.amounts(shown)}
 
 
 NODES_PER_PAGE = 120
@@ -406,7 +406,7 @@ class Squaring:
 
 def kind_of(node: SeenNode) -> str:
     """What a node is: `8 × a100, 64 cpu`. Memory is left out: it differs between nodes that are the same to people."""
-    return saying.amounts({name: n for name, n in node.total.items() if name != "mem"})
+    return l10n_format.amounts({name: n for name, n in node.total.items() if name != "mem"})
 
 
 Order = tuple[int, int, str, tuple[str, str]]

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from console.cluster.models import Cluster
-from console.core.saying import percent
+from console.core.l10n_format import percent
 from console.core.templatetags.ui import level_class
 from console.history.timeline import UNCONFIGURED, Timeline, read_days
 from scheduler.model.resource_kinds import LABELS

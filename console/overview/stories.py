@@ -17,8 +17,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from console.cluster.models import Job, JobPhase, JobRun
-from console.core import clock, saying
-from console.core.resaying import resay
+from console.core import clock, l10n_format
+from console.core.translate import resay
 from console.overview.plots import svg_number
 from console.steering.explanations import Known
 from console.steering.explanations.answer import exchanged_nodes
@@ -124,12 +124,12 @@ def _seen(row: Job) -> list[Event]:
         Event(
             clock.from_epoch(row.first_submit),
             "upload",
-            saying.set_in_type(first % who),
+            l10n_format.set_in_type(first % who),
             "" if was_back else asks,
         )
     ]
     if was_back:
-        again = saying.set_in_type(_("Back in the queue of %(where)s") % who)
+        again = l10n_format.set_in_type(_("Back in the queue of %(where)s") % who)
         events.append(Event(clock.from_epoch(row.submit), "upload", again, asks))
     if row.ended_at:
         events.append(
@@ -146,8 +146,8 @@ def _unkept(row: Job) -> Iterator[JobRun]:
 
 def _began(run: JobRun) -> Event:
     text = _("Started again on %s") if run.restarts else _("Started on %s")
-    nodes = saying.names(run.nodes) if run.nodes else _("the cluster")
-    lasted = _("ran for %s") % saying.duration(run.ended - run.start) if run.ended else ""
+    nodes = l10n_format.names(run.nodes) if run.nodes else _("the cluster")
+    lasted = _("ran for %s") % l10n_format.duration(run.ended - run.start) if run.ended else ""
     return Event(clock.from_epoch(run.start), "player-play", text % nodes, lasted)
 
 
@@ -388,7 +388,7 @@ def _part(span: LifeSpan, begin: int, scale: float) -> LifePart:
         "from": _clock(span.begin),
         "to": _clock(span.end),
         "what": WORDS[span.part],
-        "time": saying.duration(span.end - span.begin),
+        "time": l10n_format.duration(span.end - span.begin),
     }
     return LifePart(span.part, svg_number(x), svg_number(min(width, WIDTH - x)), text)
 
@@ -397,7 +397,7 @@ def _key(spans: Iterable[LifeSpan]) -> list[tuple[LifeKind, str, str]]:
     total = Counter[LifeKind]()
     for span in spans:
         total[span.part] += span.end - span.begin
-    return [(part, str(WORDS[part]), saying.duration(total[part])) for part in LifeKind if part in total]
+    return [(part, str(WORDS[part]), l10n_format.duration(total[part])) for part in LifeKind if part in total]
 
 
 def _clock(moment: int) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from console.core.resaying import resay
 from console.core.rows import Rows
+from console.core.translate import resay
 from console.partitions.forms import (
     BALANCE,
     FURTHER_QUOTAS,

@@ -18,7 +18,7 @@ from console.accounts.permissions import Permission
 from console.audit.missed import missed_changes
 from console.audit.services import Context, Subject, reason_of, record
 from console.core import clock
-from console.core.errors import ChangedSinceError, OvertakenError
+from console.core.concurrent_changes import ChangedSinceError, OvertakenError
 from console.projects.models import (
     Project,
     ProjectProposal,

@@ -16,8 +16,8 @@ from console.accounts.models import User
 from console.audit.services import Context, Subject, reason_of, record
 from console.cluster.models import Cluster
 from console.core import clock
+from console.core.l10n_format import names
 from console.core.limits import no_room
-from console.core.saying import names
 from console.projects.changing import AlreadyDecidedError, ceiling
 from console.projects.models import (
     MemberRole,

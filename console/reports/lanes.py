@@ -14,7 +14,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from console.cluster.selectors import SeenNode, seen_nodes
-from console.core import clock, saying
+from console.core import clock, l10n_format
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.reports.lane_bars import LaneBar, LanePlace, read_bars
@@ -264,7 +264,7 @@ def _in_order(partition: Partition, nodes: Sequence[SeenNode]) -> list[Lane]:
 def _kind(total: Mapping[str, int]) -> tuple[bool, int, str]:
     """Its place and its words."""
     main = next((name for name in COUNTED if total.get(name)), "cpu")
-    words = saying.amounts({name: n for name, n in total.items() if name != "mem"})
+    words = l10n_format.amounts({name: n for name, n in total.items() if name != "mem"})
     return main == "cpu", -total.get(main, 0), words
 
 

@@ -9,7 +9,7 @@ from django.db.models import Count
 
 from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
-from console.core.resaying import resay
+from console.core.translate import resay
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.models import MemberRole, Project

@@ -89,7 +89,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "console.accounts.sessions.SessionLimitsMiddleware",
     "console.accounts.languages.AccountLanguageMiddleware",
-    "console.accounts.signing_first.SignInFirstMiddleware",
+    "console.accounts.login_required.SignInFirstMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -120,7 +120,7 @@ TEMPLATES: list[dict[str, Any]] = [
         },
     }
 ]
-FORM_RENDERER = "console.core.widgets.Renderer"
+FORM_RENDERER = "console.core.form_renderer.Renderer"
 
 # --- Caches, each in the memory of one process -----------------------------------------------------------------------
 # `template_fragments`: what the tag `cache` of templates has made, parts of pages; the largest has half a megabyte.
@@ -169,8 +169,8 @@ AUTHENTICATION_BACKENDS = [
     "console.accounts.backends.DirectoryBackend",
 ]
 PASSWORD_HASHERS = [
-    "console.accounts.hashing.Argon2",
-    "console.accounts.hashing.PBKDF2",
+    "console.accounts.bounded_hashers.Argon2",
+    "console.accounts.bounded_hashers.PBKDF2",
 ]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}

@@ -11,8 +11,8 @@ from console.accounts.models import User
 from console.cluster.models import Cluster, Job
 from console.cluster.services import show_change
 from console.core import clock
+from console.core.bulk_update import delete_rows, update_rows
 from console.core.duty_cycle import DutyCycle
-from console.core.many_rows import delete_rows, update_rows
 from console.core.remembered import on_forgetting
 from console.starts.alternative_requests import Alternative
 from console.starts.models import ExpectedStart, StartQuestion

@@ -27,8 +27,8 @@ from console.cluster.models import Cluster, Job, JobPhase
 from console.cluster.services import show_change
 from console.core import clock
 from console.core.failpoints import failpoint
-from console.core.resaying import resay
-from console.core.saying import duration, names
+from console.core.l10n_format import duration, names
+from console.core.translate import resay
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.steering.facts import HELD_BY_USER, held_together, why_paused

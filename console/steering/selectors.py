@@ -14,8 +14,8 @@ from django.utils.translation import ngettext
 from console.accounts.permissions import Permission
 from console.accounts.rules import is_administrator
 from console.cluster.models import Job
-from console.core import clock, kept_queries, saying
-from console.core.saying import amounts, in_a_row, names
+from console.core import clock, kept_queries, l10n_format
+from console.core.l10n_format import amounts, in_a_row, names
 from console.partitions.models import Partition
 from console.partitions.selectors import administered_partitions
 from console.projects.models import ProjectProposal, RequestState, UrgencyRequest
@@ -72,7 +72,7 @@ def work_words(work: Mapping[str, float]) -> str:
         return _("no work")
     if len(parts) == 1:
         return parts[0]
-    return saying.names(parts)
+    return l10n_format.names(parts)
 
 
 def work_short(work: Mapping[str, float]) -> str:

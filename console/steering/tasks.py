@@ -13,7 +13,7 @@ from console.accounts.sessions import forget_ended_sessions
 from console.cluster.connect import configured_cluster
 from console.cluster.services import forget_ended_jobs
 from console.core import clock
-from console.core.many_rows import delete_rows
+from console.core.bulk_update import delete_rows
 from console.steering.metrics import forget_old_minutes
 from console.steering.models import Cycle, StoredSnapshot
 from console.steering.pace import OTHERS, count_requests, note_other_task, steer_for

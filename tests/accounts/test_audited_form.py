@@ -13,7 +13,7 @@ from django_htmx.middleware import HtmxDetails
 
 from console.accounts.audited_form import Saved, audited_form
 from console.accounts.models import User
-from console.core.errors import OvertakenError
+from console.core.concurrent_changes import OvertakenError
 from console.core.fields import ReasonField
 from console.core.rows import Rows
 

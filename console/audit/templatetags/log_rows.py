@@ -12,8 +12,8 @@ from django.utils.translation import pgettext
 from console.audit.models import AuditEntry
 from console.audit.shown import FoldedRows, ShownRow
 from console.audit.templatetags.audit import kind_of_object
+from console.core.l10n_format import say_again as _
 from console.core.markup import link_to, text
-from console.core.saying import say_again as _
 from console.core.templatetags.changes import changes_of
 from console.core.templatetags.ui import exact
 

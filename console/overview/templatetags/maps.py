@@ -16,8 +16,8 @@ from django.utils.safestring import SafeString
 from console.cluster.selectors import SeenNode
 from console.core import clock
 from console.core.markup import job_address, text
-from console.core.resaying import resay
 from console.core.templatetags.ui import colon, level_class, state
+from console.core.translate import resay
 from console.overview.nodemap import NodeBar, Segment
 from console.overview.plots import Plot
 from console.overview.templatetags.console import present

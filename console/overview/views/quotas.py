@@ -15,11 +15,11 @@ from django.views.decorators.http import require_http_methods
 from console.accounts.access import require_write
 from console.accounts.audited_form import Saved, audited_form
 from console.accounts.permissions import Permission
-from console.core.errors import ChangedSinceError
+from console.core.concurrent_changes import ChangedSinceError
 from console.core.htmx import part_name, render_page
+from console.core.l10n_format import duration, percent, set_in_type, with_aside
 from console.core.lazy import lazy
 from console.core.rows import BUTTON
-from console.core.saying import duration, percent, set_in_type, with_aside
 from console.history.minutes import (
     QuotaLine,
     QuotaStep,

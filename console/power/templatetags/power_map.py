@@ -7,9 +7,9 @@ from django.template.defaultfilters import floatformat
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
+from console.core.l10n_format import say_again as _
+from console.core.l10n_format import with_label
 from console.core.markup import text
-from console.core.saying import say_again as _
-from console.core.saying import with_label
 from console.power.overview import ShownNode
 
 register = template.Library()

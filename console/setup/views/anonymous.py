@@ -13,10 +13,10 @@ from django.views.decorators.http import require_http_methods
 
 from console.accounts.access import request_id
 from console.accounts.busy import barred
-from console.accounts.guesses import count_failure, is_barred
+from console.accounts.login_lockout import count_failure, is_barred
 from console.accounts.models import User
 from console.core.fields import add_errors
-from console.setup.first import TakenError, take_seat
+from console.setup.first_admin import TakenError, take_seat
 from console.setup.forms import AcceptForm, SeatForm
 from console.setup.inviting import SpentError, accept, find
 from console.setup.selectors import has_administrator

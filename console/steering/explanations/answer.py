@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from console.cluster.models import Cluster, Job, JobPhase, JobRun
-from console.core import saying
-from console.core.resaying import resay
-from console.core.saying import set_in_type, with_aside
+from console.core import l10n_format
+from console.core.l10n_format import set_in_type, with_aside
 from console.core.templatetags.ui import ago_words
+from console.core.translate import resay
 from console.power.losses import shares_of, slow_down
 from console.power.selectors import figures_by_device
 from console.steering.failures import Streak
@@ -329,7 +329,7 @@ def who(job_id: str, user: str) -> str:
 
 def jobs(rows: Iterable[Job], mode: Mode, limit: int = 5) -> str:
     """`99 (ann, P0), 100 (cy, P1) and 3 more`, with the levels by which a partition of this mode decides."""
-    return saying.names((_ranked(row, mode) for row in rows), limit)
+    return l10n_format.names((_ranked(row, mode) for row in rows), limit)
 
 
 def level_in_line(row: Job, mode: Mode) -> str:
@@ -358,7 +358,7 @@ def _ranked(row: Job, mode: Mode) -> str:
 
 def victims(plan: Plan) -> str:
     """`88 (bob) and 91 (eve)`."""
-    return saying.names((who(str(v["job"]), str(v.get("user", ""))) for v in plan.victims), 5)
+    return l10n_format.names((who(str(v["job"]), str(v.get("user", ""))) for v in plan.victims), 5)
 
 
 def stopping(plan: Plan, stops: str, gives: str) -> str:
@@ -380,6 +380,6 @@ def exchanged_nodes(plan: Plan) -> dict[str, str]:
     """Of an exchange: the nodes that the running job gives up, and those that it gets, for people."""
     runner = runner_of(plan)
     return {
-        "up": saying.names(clean(node) for node in runner["nodes"]),
-        "instead": saying.names(clean(node) for node in runner["gets"]),
+        "up": l10n_format.names(clean(node) for node in runner["nodes"]),
+        "instead": l10n_format.names(clean(node) for node in runner["gets"]),
     }

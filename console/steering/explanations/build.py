@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 
 from console.cluster.lives import of_one_life, runs_of
 from console.cluster.models import Cluster, Job, JobPhase, JobRun
-from console.core import clock, saying
+from console.core import clock, l10n_format
 from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import decoded, policy_of
 from console.steering.backoff import putting_off
@@ -165,7 +165,9 @@ def _running(known: Known, row: Job) -> AnswerPart:
 
 
 def _running_lines(known: Known, row: Job) -> Iterator[AnswerLine]:
-    where = saying.names(clean(node) for node in sorted(row.alloc)) if row.alloc else clean(row.partition)
+    where = (
+        l10n_format.names(clean(node) for node in sorted(row.alloc)) if row.alloc else clean(row.partition)
+    )
     if row.start:
         yield AnswerLine(_("It started on %s") % where, clock.from_epoch(row.start))
     yield from runs_on_its_nodes(known)

@@ -2,8 +2,8 @@
 
 from django.utils.translation import gettext as _
 
+from console.core.l10n_format import names, set_in_type
 from console.core.missed import MissedChanges
-from console.core.saying import names, set_in_type
 
 
 class OvertakenError(Exception):
