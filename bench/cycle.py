@@ -82,7 +82,7 @@ class Memory:
         """Nothing to tell."""
         return ClusterInfo("dev", "memory")
 
-    def observe(self) -> Observation:
+    def observe(self, *, quick: bool = False) -> Observation:
         """What is there."""
         return self.seen
 

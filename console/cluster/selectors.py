@@ -12,7 +12,6 @@ from django.db.models import Case, QuerySet, TextField, Value, When
 from django.db.models.functions import Cast
 
 from console.cluster.models import Cluster, Node
-from console.core import kept_queries
 
 Kind = tuple[tuple[str, int], ...]
 
@@ -38,16 +37,10 @@ class SeenNode(NamedTuple):
 
 def shown_cluster() -> Cluster:
     """The row of the cluster that the settings name, as the pages show it; made at first use."""
-    for found in kept_queries.rows(_named, settings.GIVEWAY_CLUSTER_NAME):
-        return found
     row, _ = Cluster.objects.get_or_create(
         name=settings.GIVEWAY_CLUSTER_NAME, defaults={"kind": settings.GIVEWAY_CLUSTER}
     )
     return row
-
-
-def _named(name: str) -> QuerySet[Cluster]:
-    return Cluster.objects.filter(name=name)
 
 
 def seen_nodes(cluster: Cluster) -> list[SeenNode]:
@@ -55,7 +48,7 @@ def seen_nodes(cluster: Cluster) -> list[SeenNode]:
 
     What nobody has changed since the last look is not made again, so nobody may change what a node has or holds.
     """
-    rows = kept_queries.rows(_node_rows, cluster.pk)
+    rows = list(_node_rows(cluster.pk))
     before = _seen.get(cluster.pk, {})
     now = {row: before.get(row) or _seen_node(row) for row in rows}
     if len(_seen) > MOST_CLUSTERS:

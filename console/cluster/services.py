@@ -23,7 +23,7 @@ from console.cluster.written_jobs import (
     will_be_kept,
     written_row,
 )
-from console.core import clock, kept_queries
+from console.core import clock
 from console.core.many_rows import delete_rows, update_rows
 from scheduler.model.observation import Observation
 
@@ -234,7 +234,7 @@ def _states(cluster: int) -> QuerySet[ClusterPartition, tuple[str, str]]:
 
 
 def _write_partitions(cluster: Cluster, observation: Observation) -> bool:
-    known = dict(kept_queries.rows(_states, cluster.pk))
+    known = dict(_states(cluster.pk))
     seen = {partition.name: partition.state for partition in observation.partitions}
     for name, state in seen.items():
         if known.get(name) != state:

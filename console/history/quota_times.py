@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 
-from console.core import clock, kept_queries
+from console.core import clock
 from console.core.remembered import Remembered
 from console.history.models import QuotaMinute
 from console.history.spans import SPANS, by_step, span_asked
@@ -129,7 +129,7 @@ def quota_times_key(
     """Equal as long as these times are: no minute was added and no step has begun. One query."""
     name = span_asked(asked)
     first = SPANS[name].begins(clock.now())[0]
-    latest = kept_queries.rows(_latest, partition.cluster_id, partition.name, rank)
+    latest = list(_latest(partition.cluster_id, partition.name, rank))
     return partition.pk, rank, policy.levels[rank].name, name, first.isoformat(), *latest
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 
-from console.core import clock, kept_queries
+from console.core import clock
 from console.core.remembered import Remembered
 from console.history.models import PartitionMinute
 from console.history.spans import DAY, SPANS, USUAL, by_step, by_step_of_each, span_asked
@@ -159,7 +159,7 @@ def timeline_key(partition: Partition, asked: str) -> tuple[Hashable, ...]:
     """Equal as long as the timeline is: no minute was added and no step has begun. One query."""
     name = span_asked(asked)
     first = SPANS[name].begins(clock.now())[0]
-    latest = kept_queries.rows(_latest, partition.cluster_id, partition.name)
+    latest = list(_latest(partition.cluster_id, partition.name))
     return partition.pk, name, first.isoformat(), *latest
 
 

@@ -13,7 +13,6 @@ from django.db.models.functions import Length
 from django.http import QueryDict
 
 from console.cluster.models import Job, JobPhase
-from console.core import kept_queries
 from console.overview.columns import COLUMNS, RISK, STARTS, TableColumn, read_columns
 from console.overview.folding import Folded, Key, first_of_each, fold_read, folded
 from console.overview.listed import ListedJob, as_listed, listed
@@ -208,7 +207,7 @@ def _rows(kind: ListKind, sort: str, jobs: QuerySet[Job], known: KnownList, plac
     first = _first(known.levels, places.stop) if is_by_level else None
     if known.of is None:
         return list(starmap(ListedJob, _cut(kind, sort, jobs, places.start, places.stop)))
-    rows = kept_queries.rows(_cut_of, known.of, kind.key, sort, first, places.start, places.stop)
+    rows = _cut_of(known.of, kind.key, sort, first, places.start, places.stop)
     return list(starmap(ListedJob, rows))
 
 

@@ -16,7 +16,6 @@ from django.db.models.functions import Cast
 from django.utils.translation import get_language
 
 from console.cluster.models import Cluster
-from console.core import kept_queries
 from console.core.sentence_field import with_sentences
 from console.steering.models import OPEN_STATES, STOP_KINDS, ActionState, Plan, PlannedAction, PlanState
 from console.steering.ways import shortly
@@ -81,7 +80,7 @@ _FIELDS = tuple(Cast(_JSON[name], TextField()) if name in _JSON else name for na
 
 def open_plans_of(cluster: Cluster, names: Sequence[str]) -> list[OpenPlan]:
     """The latest first; one query."""
-    return list(starmap(OpenPlan, kept_queries.rows(_open_plans, cluster.pk, *names)))
+    return list(starmap(OpenPlan, _open_plans(cluster.pk, *names)))
 
 
 def _open_plans(cluster: int, *names: str) -> QuerySet[Plan, Any]:

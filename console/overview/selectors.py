@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from console.accounts.rules import is_signed_in, once
 from console.cluster.models import Cluster, ClusterPartition, JobPhase
 from console.cluster.selectors import SeenNode, alike
-from console.core import clock, kept_queries
+from console.core import clock
 from console.overview.nodemap import share
 from console.overview.openplans import OpenPlan, open_plans_of
 from console.overview.plots import Plot
@@ -122,7 +122,7 @@ def listed_partitions(user: Any) -> list[Partition]:
     Asked once per request: the frame's navigation needs them, and most pages do.
     """
 
-    return once(user, "listed partitions", lambda: kept_queries.rows(_listed) if is_signed_in(user) else [])
+    return once(user, "listed partitions", lambda: list(_listed()) if is_signed_in(user) else [])
 
 
 def _listed() -> QuerySet[Partition]:
@@ -211,7 +211,7 @@ def open_plans(cluster: Cluster) -> dict[int, Plan]:
 
 def stops_since(cluster: Cluster, moment: datetime) -> dict[str, int]:
     """How many jobs were stopped since then, by partition."""
-    return dict(kept_queries.rows(_stops_by_partition, cluster.pk, moment))
+    return dict(_stops_by_partition(cluster.pk, moment))
 
 
 def _stops_by_partition(cluster: int, moment: datetime) -> QuerySet[PlannedAction, Any]:

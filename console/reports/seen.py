@@ -8,7 +8,6 @@ from django.db.models import Count, Q, QuerySet
 
 from console.cluster.models import Cluster, Job, JobPhase
 from console.cluster.selectors import SeenNode, seen_nodes
-from console.core import kept_queries
 from console.core.remembered import Remembered
 from scheduler.model.policy import Mode
 
@@ -42,9 +41,7 @@ def level_field(mode: Mode) -> str:
 
 def job_counts(cluster: Cluster, names: Iterable[str]) -> list[dict[str, Any]]:
     """Jobs that are there, by partition, phase and both levels: `count`, `immune_jobs`, `grouped`."""
-    asked = tuple(names)
-    rows = kept_queries.rows(_counted, cluster.pk, asked)
-    return [dict(zip(_COUNTED, row, strict=True)) for row in rows]
+    return [dict(zip(_COUNTED, row, strict=True)) for row in _counted(cluster.pk, tuple(names))]
 
 
 _COUNTED = ("partition", "phase", "user_level", "task_level", "count", "immune_jobs", "grouped")
