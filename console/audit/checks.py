@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F
 
 from console.audit.canonical import GENESIS
 from console.audit.models import ChainCheck, CheckKind

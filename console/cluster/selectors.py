@@ -1,9 +1,9 @@
 """Reading the mirror. Pages and the API come here; only steering goes through `connect`."""
 
+import functools
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -46,15 +46,10 @@ def shown_cluster() -> Cluster:
 def seen_nodes(cluster: Cluster) -> list[SeenNode]:
     """All nodes by name. Most of them have the same as others: what is written alike is decoded once, and shared.
 
-    What nobody has changed since the last look is not made again, so nobody may change what a node has or holds.
+    So nobody may change what a node has or holds.
     """
-    rows = list(_node_rows(cluster.pk))
-    before = _seen.get(cluster.pk, {})
-    now = {row: before.get(row) or _seen_node(row) for row in rows}
-    if len(_seen) > MOST_CLUSTERS:
-        _seen.clear()
-    _seen[cluster.pk] = now
-    return list(now.values())
+    decoded = functools.cache(json.loads)
+    return [_seen_node(row, decoded) for row in _node_rows(cluster.pk)]
 
 
 _UP = Case(When(up=True, then=Value("up")), default=Value(""), output_field=TextField())
@@ -72,23 +67,13 @@ def _node_rows(cluster: int) -> QuerySet[Node, Any]:
     )
 
 
-MOST_CLUSTERS = 8
-_seen: dict[int, dict[tuple[Any, ...], SeenNode]] = {}
-"""Of each cluster the nodes of the last look, by all that was read of them: a row that is the same is the same node."""
-
-
-def _seen_node(row: tuple[Any, ...]) -> SeenNode:
+def _seen_node(row: tuple[Any, ...], decoded: Callable[[str], Any]) -> SeenNode:
     pk, name, up, state, reason, unit, total, used, partitions, own_units = row
     return SeenNode(
-        *(pk, name, bool(up), state, reason, _decoded(total), _decoded(used), tuple(_decoded(partitions))),
+        *(pk, name, bool(up), state, reason, decoded(total), decoded(used), tuple(decoded(partitions))),
         unit=unit,
-        own_units=_decoded(own_units),
+        own_units=decoded(own_units),
     )
-
-
-@lru_cache(maxsize=10_000)
-def _decoded(text: str) -> Any:
-    return json.loads(text)
 
 
 def kind_of(total: Mapping[str, int]) -> Kind:

@@ -10,7 +10,7 @@ from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 
 from console.core import clock
-from console.core.remembered import Remembered
+from console.core.ttl_cache import recall_answer
 from console.history.models import QuotaMinute
 from console.history.spans import SPANS, by_step, span_asked
 from console.partitions.models import Partition
@@ -103,9 +103,6 @@ class QuotaTimes:
     lines: list[QuotaLine]
 
 
-_known: "Remembered[QuotaTimes]" = Remembered()
-
-
 def usual_level(policy: PartitionPolicy) -> int | None:
     """The rank of the level that is shown unless another is asked for: the highest with a limit, else the highest."""
     limited = next((limit.rank for limit in limits_of(policy)), 0)
@@ -120,7 +117,7 @@ def read_quota_times(
     `quota_times_key` says, if that is known already."""
     name = span_asked(asked)
     key = quota_times_key(partition, policy, rank, name) if known_by is None else known_by
-    return _known.of(key, lambda: _read(partition, policy, rank, name))
+    return recall_answer("quota times", key, lambda: _read(partition, policy, rank, name))
 
 
 def quota_times_key(

@@ -13,7 +13,7 @@ from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 
 from console.core import clock
-from console.core.remembered import Remembered
+from console.core.ttl_cache import recall_answer
 from console.history.models import PartitionMinute
 from console.history.spans import DAY, SPANS, USUAL, by_step, by_step_of_each, span_asked
 from console.partitions.models import Partition
@@ -150,9 +150,8 @@ def read_timeline(partition: Partition, asked: str, known_by: Hashable = None) -
     """The partition's timeline; a span that there is not counts as the usual one. Two queries, one where nobody has
     added a minute since somebody looked. `known_by`: what `timeline_key` says, if that is known already."""
     name = span_asked(asked)
-    return _known.of(
-        timeline_key(partition, name) if known_by is None else known_by, lambda: _read(partition, name)
-    )
+    key = timeline_key(partition, name) if known_by is None else known_by
+    return recall_answer("timeline", key, lambda: _read(partition, name))
 
 
 def timeline_key(partition: Partition, asked: str) -> tuple[Hashable, ...]:
@@ -174,9 +173,6 @@ def _read(partition: Partition, name: str) -> Timeline:
     for step, minutes in _minutes(partition, steps[0].at, now, span.step):
         _add(steps[min(len(steps) - 1, step)], minutes)
     return Timeline(name, steps, _main(steps))
-
-
-_known: "Remembered[Timeline]" = Remembered()
 
 
 class _Minutes(NamedTuple):

@@ -9,7 +9,7 @@ from django.db.models.functions import Cast, Greatest
 from django.utils import timezone
 
 from console.cluster.models import Cluster
-from console.core.remembered import Remembered
+from console.core.ttl_cache import recall_answer
 from console.forecasts.models import JobForecast
 from console.insights.answers import ForecastNearness
 from console.insights.periods import ONE, Period
@@ -18,7 +18,6 @@ from console.starts.quality import NEAR_S, SEEN_S
 
 LEAST_FORECASTS = 30
 RUN_TIMES, STARTS = "run_times", "starts"
-_known: Remembered[list[ForecastNearness]] = Remembered()
 
 
 def nearness(cluster: Cluster, names: Sequence[str], period: Period) -> list[ForecastNearness]:
@@ -26,7 +25,8 @@ def nearness(cluster: Cluster, names: Sequence[str], period: Period) -> list[For
     ended = JobForecast.objects.filter(cluster=cluster, ended_at__isnull=False).order_by("-ended_at")
     gone = ExpectedStart.objects.filter(cluster=cluster, gone_at__isnull=False).order_by("-gone_at")
     latest = ended.values_list("pk", "ended_at").first(), gone.values_list("pk", "gone_at").first()
-    return _known.of((cluster.pk, tuple(names), period, latest), lambda: _nearness(cluster, names, period))
+    key = (cluster.pk, tuple(names), period, latest)
+    return recall_answer("nearness", key, lambda: _nearness(cluster, names, period))
 
 
 def _nearness(cluster: Cluster, names: Sequence[str], period: Period) -> list[ForecastNearness]:

@@ -4,20 +4,18 @@ The record gets a line a minute; polls come every few seconds. So the days are k
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 
 from django.utils.translation import gettext as _
 
 from console.cluster.models import Cluster
 from console.core import clock
 from console.core.saying import percent
+from console.core.ttl_cache import recall_answer
 from console.history.timeline import Timeline, read_days
 from console.overview.plots import PLAIN, Plot, Scale, css_of, plot
 from scheduler.model.resource_kinds import LABELS
 
 _Days = Mapping[str, Timeline]
-_KEPT: dict[int, tuple[tuple[datetime, tuple[str, ...]], _Days]] = {}
-"""By cluster: the minute and the partitions that were asked for, and their days."""
 
 
 def day_plots(cluster: Cluster, names: Iterable[str]) -> dict[str, list[Plot]]:
@@ -25,18 +23,10 @@ def day_plots(cluster: Cluster, names: Iterable[str]) -> dict[str, list[Plot]]:
     return {name: _plots(day) for name, day in _days(cluster, names).items() if day.seen}
 
 
-def forget_days() -> None:
-    """Read them again at the next time."""
-    _KEPT.clear()
-
-
 def _days(cluster: Cluster, names: Iterable[str]) -> _Days:
-    asked = (clock.now().replace(second=0, microsecond=0), tuple(sorted(names)))
-    kept = _KEPT.get(cluster.pk)
-    if kept is None or kept[0] != asked:
-        kept = (asked, read_days(cluster.pk, asked[1]))
-        _KEPT[cluster.pk] = kept
-    return kept[1]
+    asked = tuple(sorted(names))
+    key = (cluster.pk, clock.now().replace(second=0, microsecond=0), asked)
+    return recall_answer("days", key, lambda: read_days(cluster.pk, asked), most=4)
 
 
 def _plots(day: Timeline) -> list[Plot]:

@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from django.utils.translation import get_language, ngettext
+from django.utils.translation import ngettext
 
 from console.cluster.selectors import SeenNode
 from console.core import clock, saying
-from console.core.remembered import on_forgetting
 from console.core.saying import say_again as _
 from console.core.templatetags.ui import node_state
 from console.overview.heldjobs import HeldJob
@@ -156,14 +155,8 @@ def node_map(
             if name in by_node:
                 by_node[name].append(job)
     ticked = len(nodes) <= DENSE_ABOVE
-    painter = _Painter(tuple(names), moves or Moves(), get_language())
+    painter = _Painter(tuple(names), moves or Moves())
     return [painter.bar(node, by_node[node.name], ticked=ticked) for node in nodes]
-
-
-MOST_KEPT = 4096
-_kept: dict[Any, tuple[tuple[Any, ...], "NodeBar"]] = {}
-"""The bars of the last looks, with what they were made of. A drawn bar is remembered by what it shows (`maps.py`)."""
-on_forgetting(_kept.clear)
 
 
 def _rank(job: HeldJob) -> tuple[bool, int, str]:
@@ -182,33 +175,14 @@ class _Share(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Painter:
-    """Makes bars, knowing the levels' names and what the plans move. Which language it says them in is in `_kept`."""
+    """Makes bars, knowing the levels' names and what the plans move."""
 
     names: tuple[str, ...]
     moves: Moves
-    language: str | None
 
     def bar(self, node: SeenNode, jobs: list[HeldJob], *, ticked: bool) -> NodeBar:
-        """One node's bar, the highest level first. The one of the last look where nothing that it shows has changed."""
+        """One node's bar, the highest level first."""
         jobs.sort(key=_rank)
-        key = (node.pk, self.names, self.language, ticked)
-        of = (node, jobs, self._moved(node.name, jobs))
-        before = _kept.get(key)
-        if before is not None and before[0] == of:
-            return before[1]
-        if len(_kept) >= MOST_KEPT:
-            _kept.clear()
-        made = self._made(node, jobs, ticked=ticked)
-        _kept[key] = (of, made)
-        return made
-
-    def _moved(self, node: str, jobs: Iterable[HeldJob]) -> tuple[Any, ...]:
-        """What plans do to this bar."""
-        leaving, takeable = self.moves.leaving, self.moves.takeable
-        told = [(leaving.get(job.job_id, ""), job.job_id in takeable) for job in jobs]
-        return told, self.moves.coming.get(node)
-
-    def _made(self, node: SeenNode, jobs: list[HeldJob], *, ticked: bool) -> NodeBar:
         resource = drawn_resource(node.total, (job.alloc[node.name] for job in jobs))
         total = node.total.get(resource, 0)
         used = min(node.used.get(resource, 0), total)

@@ -11,6 +11,7 @@ from django.db.models import Exists, Model, OuterRef, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 
 from console.cluster.models import Job, JobPhase, JobRun
+from console.core import kept_queries
 from console.forecasts.models import JobForecast
 from console.partitions.models import Partition
 from console.reports.lane_kept import (
@@ -137,8 +138,10 @@ class Place:
         )
 
     def read(self, build: Callable[[LanesAsked], QuerySet[Any, R]]) -> list[R]:
-        """The rows of a query that hangs on what is asked."""
-        return list(build(self.asked))
+        """The rows of a query that hangs on what is asked. That of some lanes is the same for minutes, and for all who
+        open the page; to make it would take longer than to answer it."""
+        asked = self.asked
+        return kept_queries.rows(build, asked) if self.is_part else list(build(asked))
 
     @property
     def key(self) -> tuple[Hashable, ...]:

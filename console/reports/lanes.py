@@ -14,7 +14,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import get_language
 
 from console.cluster.selectors import SeenNode, seen_nodes
-from console.core import clock, saying
+from console.core import clock, kept_queries, saying
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.reports.lane_bar import LaneBar
@@ -124,7 +124,7 @@ def read_lanes(
     """
     policy = policy_of(partition)
     lanes = _lanes(partition, nodes)
-    begun = list(_begun(partition.cluster_id, partition.name))
+    begun = kept_queries.rows(_begun, partition.cluster_id, partition.name)
     first = None if rows is None else lanes_of_rows(lanes, rows)
     places = {lane.name: number for number, lane in enumerate(lanes)}
     found = bars_of(Place(partition, policy, window, places, first), begun)
@@ -221,11 +221,11 @@ def _marks(
     window: LaneWindow,
     only: Collection[str] | None,
 ) -> list[tuple[Any, ...]]:
-    """Rows that begin with their job, the latest. """
+    """Rows that begin with their job, the latest. What a page has asked first is the same for minutes, and kept."""
     asked = (partition.cluster_id, partition.name, *window.moments)
     if only is None:
         return list(build(*asked))
-    return [row for row in build(*asked) if row[0] in only]
+    return [row for row in kept_queries.rows(build, *asked) if row[0] in only]
 
 
 def _stop(said: StopSaid, window: LaneWindow) -> LaneStop:

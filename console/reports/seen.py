@@ -8,7 +8,7 @@ from django.db.models import Count, Q, QuerySet
 
 from console.cluster.models import Cluster, Job, JobPhase
 from console.cluster.selectors import SeenNode, seen_nodes
-from console.core.remembered import Remembered
+from console.core.ttl_cache import recall_answer
 from scheduler.model.policy import Mode
 
 
@@ -28,10 +28,8 @@ def see(cluster: Cluster, names: Iterable[str]) -> Seen:
 def seen_at(cluster: Cluster, names: Iterable[str]) -> Seen:
     """The same for a page, once for each version of the mirror. Never to be changed by who gets it."""
     asked = tuple(sorted(names))
-    return _known.of((cluster.pk, cluster.version, asked), lambda: see(cluster, asked))
-
-
-_known: "Remembered[Seen]" = Remembered(most=8)
+    key = (cluster.pk, cluster.version, asked)
+    return recall_answer("mirror", key, lambda: see(cluster, asked), most=8)
 
 
 def level_field(mode: Mode) -> str:

@@ -8,7 +8,6 @@ from console.cluster.services import show_change
 from console.core import clock
 from console.core.duty_cycle import DutyCycle
 from console.core.many_rows import update_rows
-from console.core.remembered import on_forgetting
 from console.starts.answering import answer, open_questions, sooner_of, worth_telling
 from console.starts.models import ExpectedStart, StartQuestion
 from console.starts.play import Play, read_play
@@ -165,12 +164,3 @@ class _Waits:
             job_id: left for node in said.nodes for left, job_id in self._on.get(node, ()) if left <= until
         }
         return sorted(ends, key=lambda job_id: (-ends[job_id], job_id))[:MOST_AFTER]
-
-
-_EXPECTING: dict[int, Expecting] = {}
-on_forgetting(_EXPECTING.clear)
-
-
-def expecting(cluster: Cluster) -> Expecting:
-    """The one of this process."""
-    return _EXPECTING.setdefault(cluster.pk, Expecting(cluster))

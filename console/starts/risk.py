@@ -20,7 +20,6 @@ from console.cluster.selectors import seen_nodes
 from console.core import clock
 from console.core.duty_cycle import DutyCycle, take_portions
 from console.core.many_rows import update_rows
-from console.core.remembered import on_forgetting
 from console.forecasts.requests import size_of
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
@@ -432,12 +431,3 @@ def _compare(
     if lessons:
         figures, experts, outcomes = zip(*lessons, strict=True)
         learner.came(np.array(figures), np.array(experts), outcomes)
-
-
-_RISKS: dict[int, Risks] = {}
-on_forgetting(_RISKS.clear)
-
-
-def risks(cluster: Cluster) -> Risks:
-    """The one of this process."""
-    return _RISKS.setdefault(cluster.pk, Risks(cluster))

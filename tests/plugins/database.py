@@ -22,7 +22,9 @@ from django.utils import translation
 from pytest_django.live_server_helper import LiveServer
 
 from console.audit.anchors import FILE
+from console.cluster.memory import forget_memory
 from console.core.remembered import forget_everything
+from console.core.ttl_cache import clear_answers
 from tests.plugins import answering
 from tests.plugins.forking import Forked, forker
 from tests.plugins.migrated import copy_migrated_sqlite, create_migrated_database
@@ -157,6 +159,8 @@ def nothing_is_cached() -> None:
     """Tries at passwords are counted in the cache, which outlives a test; so do sums that are remembered."""
     cache.clear()
     forget_everything()
+    clear_answers()
+    forget_memory()
 
 
 @pytest.fixture(scope="session")

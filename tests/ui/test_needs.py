@@ -10,10 +10,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from console.core.ttl_cache import clear_answers
 from console.history.models import PartitionMinute
 from console.needs.decisions import TOLD_FOR
 from console.needs.rows import SHOWN, NeedKind
-from console.overview.days import forget_days
 from console.projects.models import RequestState, UrgencyRequest
 from tests import factories, needed
 from tests.markup import flat
@@ -24,9 +24,9 @@ NOTHING = "Nothing needs you."
 
 @pytest.fixture(autouse=True)
 def _days_are_read_anew() -> Iterator[None]:
-    forget_days()
+    clear_answers()
     yield
-    forget_days()
+    clear_answers()
 
 
 @pytest.fixture
@@ -188,7 +188,7 @@ def test_every_figure_of_a_card_is_a_link(house: House, ada: Client) -> None:
 
 def test_many_partitions_are_not_many_queries(house: House, ada: Client) -> None:
     def asks() -> int:
-        forget_days()
+        clear_answers()
         with CaptureQueriesContext(connection) as queries:
             overview(ada)
         return len(queries)
