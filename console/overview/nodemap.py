@@ -7,11 +7,11 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from console.cluster.selectors import SeenNode
 from console.core import clock, saying
-from console.core.saying import say_again as _
 from console.core.templatetags.ui import node_state
 from console.overview.heldjobs import HeldJob
 from console.overview.openplans import OpenPlan

@@ -6,10 +6,10 @@ from typing import Any
 from django import template
 from django.template import Context
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from console.core.diff import KeyChange, KeyDifference
 from console.core.markup import text
-from console.core.saying import say_again as _
 from console.core.templatetags.cut import LISTED
 from console.core.templatetags.ui import colon
 from console.core.templatetags.words import json_words, key_words, spelled_out

@@ -11,12 +11,12 @@ from django.urls import get_script_prefix, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 from console.cluster.models import JobPhase
 from console.core.markup import job_address, link_to, text
 from console.core.resaying import holding_back, resay
 from console.core.saying import in_a_row
-from console.core.saying import say_again as _
 from console.core.templatetags.ui import (
     ago,
     duration,

@@ -6,9 +6,9 @@ from django import template
 from django.template.defaultfilters import floatformat
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 from console.core.markup import text
-from console.core.saying import say_again as _
 from console.core.saying import with_label
 from console.power.overview import ShownNode
 
