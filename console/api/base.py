@@ -19,9 +19,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from console.accounts.access import require_read
-from console.accounts.allowances import wait_for_allowance
 from console.accounts.models import User
 from console.accounts.permissions import Permission
+from console.accounts.too_many_requests import wait_for_allowance
 from console.api.errors import SpentAllowanceError
 from console.api.etags import READING, Validated, is_one_of
 from console.api.idempotency import first_answer, once

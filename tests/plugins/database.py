@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.core.cache import cache
+from django.core.cache import cache, caches
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.test import TransactionTestCase
 from django.utils import translation
@@ -158,6 +158,7 @@ def the_usual_language() -> Iterator[None]:
 def nothing_is_cached() -> None:
     """Tries at passwords are counted in the cache, which outlives a test; so do sums that are remembered."""
     cache.clear()
+    caches["allowances"].clear()
     forget_everything()
     clear_answers()
     forget_memory()
