@@ -18,7 +18,7 @@ from console.api.strict import valid
 from console.audit.checks import ChainState, chain_state, check_all
 from console.audit.forms import LogFilter
 from console.audit.models import ChainCheck, CheckKind, SavedSearch
-from console.audit.saved import forget_search, keep_search
+from console.audit.search import forget_search, keep_search
 from console.core.saying import in_a_row
 
 

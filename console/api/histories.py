@@ -17,7 +17,7 @@ from console.accounts.permissions import Permission
 from console.api.base import ApiView
 from console.api.dataclasses import DataclassSerializer
 from console.audit.models import AuditEntry
-from console.core.moments import within_time
+from console.core.fields import within_time
 from console.core.saying import in_a_row
 from console.reports.histories import History, HistoryMoment, HistorySpan, job_history, project_history
 

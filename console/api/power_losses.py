@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from console.api.base import ApiList
 from console.api.power import PowerOfPartition
-from console.power.loss_views import visible_losses
+from console.power.losses import visible_losses
 from console.power.models import RunLoss
 
 

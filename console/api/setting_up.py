@@ -23,10 +23,9 @@ from console.health.doctor.findings import Finding
 from console.partitions.models import Partition
 from console.projects.models import Project
 from console.setup import selectors
-from console.setup.asking import ask
-from console.setup.inviting import Guest, SpentError, invite, withdraw
-from console.setup.mailing import mail
+from console.setup.inviting import Guest, SpentError, invite, mail, withdraw
 from console.setup.models import Examination, Invitation
+from console.setup.services import ask
 
 MOST_DAYS = 30
 NO_PROMOTION = (

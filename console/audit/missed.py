@@ -4,7 +4,7 @@ from typing import Any
 
 from console.audit.models import AuditEntry
 from console.core.diff import differences
-from console.core.missed import MissedChanges
+from console.core.errors import MissedChanges
 
 
 def missed_changes(since: int, current: int, **of: Any) -> MissedChanges | None:

@@ -7,9 +7,9 @@ from django.utils.translation import get_language
 
 from console.accounts.rules import is_signed_in, reads_everything
 from console.audit.canonical import GENESIS, row_hash
+from console.audit.contributions import own_rows
 from console.audit.models import AuditEntry
 from console.audit.told import with_data, with_said
-from console.audit.visibility import own_rows
 from console.core.diff import KeyChange, KeyDifference, difference_of, differences
 from console.core.old_sentences import read_change
 from console.core.resaying import resay

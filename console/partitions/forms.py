@@ -7,8 +7,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from console.core import clock
-from console.core.fields import NamesField, NumberField, ReasonField, WholeField
-from console.core.moments import WithinTime
+from console.core.fields import NamesField, NumberField, ReasonField, WholeField, WithinTime
 from console.core.rows import Rows, rows_of
 from console.partitions.balance_form import BalanceForm, balance_initial
 from console.partitions.keyword_form import KeywordForm, keyword_initial

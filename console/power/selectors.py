@@ -130,12 +130,6 @@ def names_in(partition: Partition) -> list[str]:
     return [node.name for node in seen_nodes(partition.cluster) if partition.name in node.partitions]
 
 
-def names_shown(partition: Partition) -> Collection[str]:
-    """The same for a page, once for each version of the mirror."""
-    key = (partition.pk, partition.cluster.version)
-    return recall_answer("names of nodes", key, lambda: frozenset(names_in(partition)), most=16)
-
-
 def nodes_of(partition: Partition) -> list[Node]:
     """A partition's nodes, as they were last seen."""
     rows = Node.objects.filter(cluster=partition.cluster)

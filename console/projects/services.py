@@ -16,9 +16,8 @@ from django.utils.translation import gettext as _
 from console.audit.missed import deleted_by, missed_changes
 from console.audit.services import Context, Subject, reason_of, record
 from console.cluster.models import Cluster
-from console.core.errors import ChangedSinceError
+from console.core.errors import ChangedSinceError, MissedChanges
 from console.core.limits import no_room
-from console.core.missed import MissedChanges
 from console.projects.models import MemberRole, Membership, Project, TaskPattern, UrgencyBy
 from console.projects.selectors import people, project_document
 from console.projects.validation import validate

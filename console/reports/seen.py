@@ -8,7 +8,6 @@ from django.db.models import Count, Q, QuerySet
 
 from console.cluster.models import Cluster, Job, JobPhase
 from console.cluster.selectors import SeenNode, seen_nodes
-from console.core.ttl_cache import recall_answer
 from scheduler.model.policy import Mode
 
 
@@ -23,13 +22,6 @@ class Seen:
 def see(cluster: Cluster, names: Iterable[str]) -> Seen:
     """Two queries, whatever the number of partitions."""
     return Seen(seen_nodes(cluster), job_counts(cluster, names))
-
-
-def seen_at(cluster: Cluster, names: Iterable[str]) -> Seen:
-    """The same for a page, once for each version of the mirror. Never to be changed by who gets it."""
-    asked = tuple(sorted(names))
-    key = (cluster.pk, cluster.version, asked)
-    return recall_answer("mirror", key, lambda: see(cluster, asked), most=8)
 
 
 def level_field(mode: Mode) -> str:

@@ -115,7 +115,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "console.core.context.page",
+                "console.core.installation.page_context",
             ],
         },
     }

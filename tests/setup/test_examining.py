@@ -9,9 +9,9 @@ from console.cluster.models import Cluster
 from console.core import clock
 from console.health.doctor.findings import Finding, fail, ok
 from console.setup import examining
-from console.setup.asking import ask
 from console.setup.examining import asked, examine_if_asked
 from console.setup.models import EXAMINED_EVERY, Examination
+from console.setup.services import ask
 from scheduler.model.sentence import Sentence
 from tests import factories
 

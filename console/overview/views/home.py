@@ -21,7 +21,7 @@ from console.needs.selectors import needs_of
 from console.overview.days import day_plots
 from console.overview.selectors import STALE_S, PartitionState, is_stale, listed_partitions, partition_states
 from console.partitions.models import Partition
-from console.reports.seen import Seen, seen_at
+from console.reports.seen import Seen, see
 from console.steering.models import Plan
 from console.steering.operations.standing import standing_for
 
@@ -48,7 +48,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         return nothing_new
     partitions = [row for row in listed_partitions(person(request)) if row.cluster_id == cluster.pk]
     names = [row.name for row in partitions]
-    seen = seen_at(cluster, names)
+    seen = see(cluster, names)
     needs = needs_of(person(request), cluster, partitions, seen)
     context = live_context(cluster) | {
         "needs": by_kind(needs),

@@ -22,7 +22,7 @@ from console.overview.quota_plots import quota_times_context
 from console.partitions.drafts import Content, change_draft, create_draft
 from console.partitions.models import Partition, PolicyDraft
 from console.partitions.quota_form import QuotaForm, quota_form, quota_initial
-from console.partitions.quotas import Use, limits_of, uses_shown
+from console.partitions.quotas import Use, all_uses, limits_of
 from console.partitions.selectors import decoded, missed_revisions, policy_in_force, policy_of
 from console.partitions.services import activate_policy
 from console.partitions.views.drafts import asked_draft
@@ -137,7 +137,7 @@ def _use(request: HttpRequest, partition: Partition) -> dict[str, Any]:
         # The same for all who see the quotas: what the template makes of it is kept by this.
         "use_looks_like": f"{seen} {get_language()} {query}",
         "page": lazy(_page, partition, policy, user, request.GET.get("page")),
-        "uses": lazy(lambda: len(uses_shown(partition, policy))),
+        "uses": lazy(lambda: len(all_uses(partition, policy))),
         "user_sought": user,
         "target": "quota-use",
         "query": query,
@@ -150,6 +150,6 @@ def _use(request: HttpRequest, partition: Partition) -> dict[str, Any]:
 
 def _page(partition: Partition, policy: PartitionPolicy, user: str, number: str | None) -> Page[Use]:
     """Who uses how much now: the page that is asked for."""
-    uses = uses_shown(partition, policy)
+    uses = all_uses(partition, policy)
     found = [use for use in uses if user.casefold() in use.user.casefold()] if user else uses
     return Paginator(found, USES_PER_PAGE).get_page(number)

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
-from console.core.moments import within_time
+from console.core.fields import within_time
 from console.reports.histories import History, HistorySpan, job_history, project_history
 
 EACH = 50

@@ -16,10 +16,9 @@ from console.cluster.selectors import shown_cluster
 from console.core.fields import add_errors
 from console.health.doctor import directory
 from console.setup import selectors
-from console.setup.asking import ask, put_off
 from console.setup.forms import InviteForm, WithdrawForm
-from console.setup.inviting import Guest, SpentError, invite, withdraw
-from console.setup.mailing import mail
+from console.setup.inviting import Guest, SpentError, invite, mail, withdraw
+from console.setup.services import ask, put_off
 from console.setup.signing_in import groups, ways
 from console.steering.cadence import read_cadence
 
