@@ -5,7 +5,7 @@ from django.conf import settings
 
 from console.cluster.connect import configured_cluster
 from console.cluster.memory import memory_of
-from console.core import apart
+from console.core import background_process
 from console.forecasts.forecaster import Forecaster
 from console.forecasts.housekeeping import forget_old_history
 from console.forecasts.learning import is_due, learn_if_due
@@ -37,7 +37,7 @@ def train() -> None:
     if settings.REDIS_URL:
         learn.delay()
     else:
-        apart.start()
+        background_process.start()
 
 
 @shared_task(name="forecasts.learn")

@@ -3,7 +3,7 @@
 from celery import shared_task
 from django.conf import settings
 
-from console.core import apart
+from console.core import background_process
 from console.history.housekeeping import forget_old_record
 from console.history.studying import due, work_off
 
@@ -26,4 +26,4 @@ def study(pk: int) -> None:
     if settings.REDIS_URL:
         work_off(pk)
     else:
-        apart.start()
+        background_process.start()

@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 
 from console.accounts.models import User
 from console.audit.models import AuditEntry
-from console.core import apart
+from console.core import background_process
 from console.history import past, studies, studying, tasks
 from console.history.answering import decode_past, encode_past
 from console.history.housekeeping import forget_old_record
@@ -198,8 +198,8 @@ def test_the_embedded_worker_has_a_process_study(long: Sim, monkeypatch: pytest.
         def poll(self) -> None:
             return None
 
-    monkeypatch.setattr(apart, "Popen", Process)
-    monkeypatch.setattr(apart, "_processes", [])
+    monkeypatch.setattr(background_process, "Popen", Process)
+    monkeypatch.setattr(background_process, "_processes", [])
     for study in (first, second):
         tasks.study(study.pk)
     assert [command[2] for command in started] == ["study"]
