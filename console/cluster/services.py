@@ -13,7 +13,7 @@ from django.db.models.functions import Cast
 from console.cluster.lives import end_runs, go_on
 from console.cluster.models import LONGEST_UNIT, Cluster, ClusterPartition, Job, JobPhase, JobRun, Node
 from console.core import clock
-from console.core.many_rows import delete_rows, update_rows
+from console.core.bulk_update import delete_rows, update_rows
 from scheduler.model.observation import Observation
 
 BATCH = 300

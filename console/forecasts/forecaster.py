@@ -18,8 +18,8 @@ from console.cluster.connect import read_commands
 from console.cluster.models import Cluster, Job, JobPhase
 from console.cluster.services import show_change
 from console.core import clock
+from console.core.bulk_update import update_rows
 from console.core.duty_cycle import DutyCycle, take_portions
-from console.core.many_rows import update_rows
 from console.forecasts.learning import load, since
 from console.forecasts.models import JobForecast, KeptRun, RunTimeModel
 from console.forecasts.requests import facts_of, size_of

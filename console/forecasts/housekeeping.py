@@ -6,7 +6,7 @@ from django.conf import settings
 
 from console.cluster.models import Cluster
 from console.core import clock
-from console.core.many_rows import delete_rows
+from console.core.bulk_update import delete_rows
 from console.forecasts.models import JobForecast, KeptRun
 
 MOST_JOBS = 1_000_000

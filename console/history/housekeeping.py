@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db.models.functions import Length
 
 from console.core import clock
-from console.core.many_rows import delete_rows
+from console.core.bulk_update import delete_rows
 from console.history.models import OPEN_STUDIES, PartitionMinute, QuotaMinute, RecordedObservation, Study
 
 MINUTES_KEPT = timedelta(days=30)

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from console.core import clock
-from console.core.many_rows import delete_rows
+from console.core.bulk_update import delete_rows
 from console.notices.models import Notice
 
 log = structlog.get_logger(__name__)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from console.cluster.models import Cluster, Job
 from console.cluster.services import show_change
 from console.core import clock
+from console.core.bulk_update import update_rows
 from console.core.duty_cycle import DutyCycle
-from console.core.many_rows import update_rows
 from console.starts.answering import answer, open_questions, sooner_of, worth_telling
 from console.starts.models import ExpectedStart, StartQuestion
 from console.starts.play import Play, read_play

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from console.cluster.models import Cluster, Job, JobPhase
 from console.cluster.selectors import seen_nodes
 from console.core import clock
+from console.core.bulk_update import update_rows
 from console.core.duty_cycle import DutyCycle, take_portions
-from console.core.many_rows import update_rows
 from console.forecasts.requests import size_of
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from console.core import clock
-from console.core.many_rows import delete_rows
+from console.core.bulk_update import delete_rows
 from console.steering.models import Cycle, StoredSnapshot
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from console.cluster.models import LONGEST_GROUP, Cluster
 from console.core import clock
-from console.core.many_rows import update_rows
+from console.core.bulk_update import update_rows
 from console.steering.decisions.deciding import Verdicts
 from console.steering.decisions.putting_off import likeness
 from console.steering.journal import tell_plan

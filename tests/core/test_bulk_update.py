@@ -7,8 +7,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from console.cluster.connect import configured_cluster
-from console.core import clock, many_rows
-from console.core.many_rows import delete_rows, update_rows
+from console.core import bulk_update, clock
+from console.core.bulk_update import delete_rows, update_rows
 from console.forecasts.models import JobForecast
 from console.steering.models import Cycle
 from tests import factories
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 def test_all_of_them_go_and_no_other_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, now, pauses = configured_cluster(), clock.now(), list[float]()
-    monkeypatch.setattr(many_rows, "PORTION", 3)
+    monkeypatch.setattr(bulk_update, "PORTION", 3)
     monkeypatch.setattr("time.sleep", pauses.append)
     for number in range(1, 10):
         Cycle.objects.create(cluster=cluster, number=number, started_at=now - timedelta(hours=10 - number))
@@ -32,7 +32,7 @@ def test_all_of_them_go_and_no_other_in_portions(monkeypatch: pytest.MonkeyPatch
     assert set(Cycle.objects.values_list("number", flat=True)) == {8, 9}
     deleted = [query["sql"] for query in asked if query["sql"].startswith("DELETE")]
     assert len(deleted) == 3
-    assert pauses == [many_rows.PAUSE_S] * 2, "others have their turn between two of them"
+    assert pauses == [bulk_update.PAUSE_S] * 2, "others have their turn between two of them"
 
 
 def test_nothing_to_delete_is_one_question() -> None:
@@ -54,13 +54,13 @@ def test_numbers_texts_and_json_are_written_to_their_rows_and_no_others() -> Non
 
 
 def test_rows_are_deleted_until_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many_rows, "PORTION", 2)
+    monkeypatch.setattr(bulk_update, "PORTION", 2)
     cluster = factories.make_cluster()
     for number in range(6):
         factories.make_forecast(cluster, str(number), submit=number)
     with CaptureQueriesContext(connection) as asked:
         assert delete_rows(JobForecast.objects.filter(submit__lt=3)) == 3
     assert sum(query["sql"].startswith("DELETE") for query in asked) == 2
-    monkeypatch.setattr(many_rows, "DELETING_S", 0.0)
+    monkeypatch.setattr(bulk_update, "DELETING_S", 0.0)
     assert delete_rows(JobForecast.objects.all()) == 2, "the rest has its turn the next time"
     assert JobForecast.objects.count() == 1
