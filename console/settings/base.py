@@ -120,7 +120,7 @@ TEMPLATES: list[dict[str, Any]] = [
         },
     }
 ]
-FORM_RENDERER = "console.core.widgets.Renderer"
+FORM_RENDERER = "console.core.form_renderer.Renderer"
 
 # --- Caches, each in the memory of one process -----------------------------------------------------------------------
 # `template_fragments`: what the tag `cache` of templates has made, parts of pages; the largest has half a megabyte.

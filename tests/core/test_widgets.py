@@ -9,7 +9,7 @@ from django.forms.renderers import TemplatesSetting
 from django.forms.widgets import ChoiceWidget
 
 from console.core.fields import NamesField, NumberField, ReasonField, WholeField
-from console.core.widgets import Renderer
+from console.core.form_renderer import Renderer
 
 HOSTILE = "\"><script>'&"
 CHOICES = [("", "–"), (1, "One <b>"), ("group & co", [("a", "A"), (HOSTILE, HOSTILE)]), (True, "yes")]
