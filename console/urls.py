@@ -18,4 +18,4 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("console.audit.urls")),
     path("api/v1/", include("console.api.urls")),
 ]
-handler500 = "console.core.faults.fault"
+handler500 = "console.core.error_pages.fault"

@@ -13,7 +13,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 from console.accounts.models import User
-from console.core.faults import API
+from console.core.error_pages import API
 
 OF_PAGE = "Page-Language"
 """The header in which a page says, with every poll, in which language it stands."""

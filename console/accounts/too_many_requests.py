@@ -30,7 +30,7 @@ from django.shortcuts import render
 from console.accounts.guesses import locked_for
 from console.accounts.hashing import RETRY_S, BusyError, Turns
 from console.accounts.rules import is_administrator
-from console.core.faults import API
+from console.core.error_pages import API
 from console.core.request_log import user_of
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})

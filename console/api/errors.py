@@ -10,7 +10,7 @@ from rest_framework import exceptions, serializers
 
 from console.accounts.hashing import RETRY_S
 from console.core import databases
-from console.core.faults import AWAY, AWAY_SAID, CLOSED, CLOSED_SAID
+from console.core.error_pages import AWAY, AWAY_SAID, CLOSED, CLOSED_SAID
 
 
 class ErrorBodySerializer(serializers.Serializer):
