@@ -10,7 +10,7 @@ from rest_framework.exceptions import ValidationError
 
 from console.api.errors import ConflictError
 from console.api.idempotency import claimed
-from console.core.errors import ChangedSinceError
+from console.core.concurrent_changes import ChangedSinceError
 from console.core.resaying import resay
 from scheduler.contracts.errors import InputError
 

@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.api.errors import PreconditionError
-from console.core.errors import MissedChanges
+from console.core.concurrent_changes import MissedChanges
 from console.core.saying import names, set_in_type
 
 READING = frozenset({"GET", "HEAD"})

@@ -17,7 +17,7 @@ from console.api.changes import ReasonSerializerField, VersionField, changing, r
 from console.api.fields import OPEN_OBJECT, ObjectField
 from console.api.policy_document import PolicyDocumentSerializer
 from console.api.strict import valid
-from console.core.errors import MissedChanges
+from console.core.concurrent_changes import MissedChanges
 from console.core.limits import POLICY
 from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import missed_revisions, visible_partitions

@@ -25,7 +25,7 @@ from console.api.project_fields import (
     settings_from,
 )
 from console.api.strict import valid
-from console.core.errors import MissedChanges
+from console.core.concurrent_changes import MissedChanges
 from console.projects.changing import change_as
 from console.projects.models import Project
 from console.projects.selectors import visible_projects, with_rules

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop
 
 from console.audit.missed import deleted_by, missed_changes
 from console.audit.services import Context, reason_of, record
-from console.core.errors import ChangedSinceError, MissedChanges
+from console.core.concurrent_changes import ChangedSinceError, MissedChanges
 from console.core.limits import no_room
 from console.partitions.models import Partition, PolicyDraft, PolicyRevision
 from console.partitions.selectors import policy_in_force

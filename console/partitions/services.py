@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from console.audit.services import SYSTEM, Context, Subject, reason_of, record
 from console.cluster.models import Cluster
-from console.core.errors import ChangedSinceError
+from console.core.concurrent_changes import ChangedSinceError
 from console.core.limits import POLICY, beyond, no_room, pattern_fault, refuse_beyond
 from console.core.resaying import resay
 from console.partitions.models import Partition, PartitionAdmin, PolicyRevision

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from console.audit.missed import missed_changes
 from console.audit.services import Context, Subject, reason_of, record
-from console.core.errors import ChangedSinceError
+from console.core.concurrent_changes import ChangedSinceError
 from console.projects.models import ProjectRules
 from console.projects.rulebook import Rules, decode_rules, encode_rules, faults_of
 

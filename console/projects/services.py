@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from console.audit.missed import deleted_by, missed_changes
 from console.audit.services import Context, Subject, reason_of, record
 from console.cluster.models import Cluster
-from console.core.errors import ChangedSinceError, MissedChanges
+from console.core.concurrent_changes import ChangedSinceError, MissedChanges
 from console.core.limits import no_room
 from console.projects.models import MemberRole, Membership, Project, TaskPattern, UrgencyBy
 from console.projects.selectors import people, project_document

@@ -12,7 +12,7 @@ ensure_partition(cluster=factories.make_cluster(), name="x")
 """
 CHANGE = """
 import sys
-from console.core.errors import ChangedSinceError
+from console.core.concurrent_changes import ChangedSinceError
 from console.partitions.models import Partition
 from console.partitions.services import activate_policy
 from tests.factories import policy_document

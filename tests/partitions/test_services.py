@@ -10,7 +10,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from console.audit.models import AuditEntry
 from console.audit.services import SYSTEM
 from console.cluster.models import Cluster
-from console.core.errors import ChangedSinceError
+from console.core.concurrent_changes import ChangedSinceError
 from console.partitions import services
 from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import partition_document, policy_of

@@ -12,7 +12,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from console.audit.models import AuditEntry
 from console.cluster.models import Cluster
 from console.core import clock
-from console.core.errors import ChangedSinceError
+from console.core.concurrent_changes import ChangedSinceError
 from console.projects.models import Project, ProjectRules, rules_in_force
 from console.projects.rule_changes import change_rules, rules_row
 from console.projects.rulebook import (

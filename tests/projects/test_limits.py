@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from console.accounts.models import User
 from console.audit.models import AuditEntry
 from console.core import clock
-from console.core.errors import ChangedSinceError
+from console.core.concurrent_changes import ChangedSinceError
 from console.projects.changing import (
     AlreadyDecidedError,
     ProjectChange,

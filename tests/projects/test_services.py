@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from console.audit.models import AuditEntry
 from console.audit.services import SYSTEM
 from console.cluster.models import Cluster
-from console.core.errors import ChangedSinceError
+from console.core.concurrent_changes import ChangedSinceError
 from console.projects import services
 from console.projects.models import MemberRole, Project
 from console.projects.selectors import people, project_document

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from console.core.errors import ChangedSinceError
+from console.core.concurrent_changes import ChangedSinceError
 from console.partitions.drafts import Content, change_draft, create_draft, delete_draft
 from console.partitions.models import Partition, PolicyDraft
 from console.partitions.selectors import policy_of

@@ -17,8 +17,8 @@ from django.views.decorators.http import require_POST, require_safe
 from console.accounts.access import person, request_id, require_read
 from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
+from console.core.concurrent_changes import ChangedSinceError
 from console.core.diff import KeyDifference
-from console.core.errors import ChangedSinceError
 from console.core.limits import most
 from console.core.resaying import resay
 from console.partitions.models import Partition

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console.accounts.access import require_write, told
 from console.accounts.permissions import Permission
-from console.core.errors import ChangedSinceError
+from console.core.concurrent_changes import ChangedSinceError
 from console.core.fields import add_errors
 from console.partitions.comparing import IN_FORCE, ComparedVersion, in_words, side, side_by_side
 from console.partitions.drafts import activate_draft, roll_back

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from console.accounts.access import require_write, told
 from console.accounts.permissions import Permission
-from console.core.errors import ChangedSinceError
+from console.core.concurrent_changes import ChangedSinceError
 from console.core.fields import add_errors
 from console.core.htmx import invalid_form_status, render_page
 from console.core.rows import Rows, rearranged, typed_form

@@ -16,8 +16,8 @@ from django_htmx.http import HttpResponseClientRedirect
 from console.accounts.access import person, require_read, require_write, told
 from console.accounts.permissions import Permission
 from console.accounts.rules import is_administrator
+from console.core.concurrent_changes import ChangedSinceError
 from console.core.diff import differences
-from console.core.errors import ChangedSinceError
 from console.core.fields import add_errors
 from console.core.htmx import invalid_form_status, render_page, wants_part
 from console.core.rows import BUTTON, Rows, rearranged, typed_form, typed_rows

@@ -14,7 +14,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from console.accounts.access import person, request_id, require_read, require_write
 from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
-from console.core.errors import ChangedSinceError
+from console.core.concurrent_changes import ChangedSinceError
 from console.core.fields import add_errors
 from console.core.htmx import invalid_form_status, render_page, wants_part
 from console.core.rows import Rows, rearranged, typed_form

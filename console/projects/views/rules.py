@@ -14,7 +14,7 @@ from console.accounts.permissions import Permission
 from console.audit.models import AuditEntry
 from console.audit.selectors import first_differences
 from console.core import clock
-from console.core.errors import ChangedSinceError
+from console.core.concurrent_changes import ChangedSinceError
 from console.core.fields import add_errors
 from console.core.htmx import invalid_form_status, render_page
 from console.core.rows import Rows, rearranged, typed_form

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from console.audit.services import SYSTEM
 from console.cluster.connect import configured_cluster
-from console.core.errors import ChangedSinceError
+from console.core.concurrent_changes import ChangedSinceError
 from console.core.shell import shell_actor
 from console.partitions.models import Partition
 from console.partitions.priority_file import ImportResult, attached_cluster, export_config, import_config
