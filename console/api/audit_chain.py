@@ -19,7 +19,7 @@ from console.audit.checks import ChainState, chain_state, check_all
 from console.audit.forms import LogFilter
 from console.audit.models import ChainCheck, CheckKind, SavedSearch
 from console.audit.search import forget_search, keep_search
-from console.core.saying import in_a_row
+from console.core.l10n_format import in_a_row
 
 
 class CheckSerializer(serializers.ModelSerializer):

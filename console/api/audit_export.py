@@ -18,7 +18,7 @@ from console.api.base import ApiView
 from console.audit.exporting import FORMATS, export
 from console.audit.models import AuditEntry
 from console.audit.selectors import visible_entries
-from console.core.saying import in_a_row
+from console.core.l10n_format import in_a_row
 
 KIND = "kind"
 USUAL = "jsonl"

@@ -27,7 +27,7 @@ from console.api.etags import READING, Validated, is_one_of
 from console.api.idempotency import first_answer, once
 from console.cluster.models import Cluster
 from console.cluster.selectors import shown_cluster
-from console.core.saying import in_a_row, is_english
+from console.core.l10n_format import in_a_row, is_english
 
 # Moments are told in UTC, wherever this machine is (docs/api.md); by itself each field takes TIME_ZONE.
 serializers.DateTimeField.timezone = UTC

@@ -17,7 +17,7 @@ from rest_framework.response import Response
 
 from console.api.errors import PreconditionError
 from console.core.concurrent_changes import MissedChanges
-from console.core.saying import names, set_in_type
+from console.core.l10n_format import names, set_in_type
 
 READING = frozenset({"GET", "HEAD"})
 _VERSION = re.compile(r'(?:W/)?"(\d{1,18})-[0-9a-f]{32}"')

@@ -19,7 +19,7 @@ from rest_framework.views import set_rollback
 from console.accounts.hashing import BusyError
 from console.api.errors import BusyNowError, DatabaseAwayError, DatabaseClosedError, TooLargeError
 from console.core.databases import is_closed, is_passing
-from console.core.saying import with_label
+from console.core.l10n_format import with_label
 
 logger = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from console.api.base import ApiView
 from console.api.dataclasses import DataclassSerializer
 from console.audit.models import AuditEntry
 from console.core.fields import within_time
-from console.core.saying import in_a_row
+from console.core.l10n_format import in_a_row
 from console.reports.histories import History, HistoryMoment, HistorySpan, job_history, project_history
 
 NEWEST, OLDEST = "-at", "at"

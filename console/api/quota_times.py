@@ -14,7 +14,7 @@ from console.accounts.access import require_read
 from console.accounts.permissions import Permission
 from console.api.past import RankedLevelSerializer
 from console.api.reports import SPAN, PartitionReport, span_asked
-from console.core.saying import in_a_row
+from console.core.l10n_format import in_a_row
 from console.history.quota_times import QuotaLine, QuotaStep, UserTime, read_quota_times, usual_level
 from console.history.spans import SPANS
 from console.partitions.selectors import policy_of

@@ -9,7 +9,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 from console.api.base import ApiView
-from console.core.saying import in_a_row
+from console.core.l10n_format import in_a_row
 from console.history.spans import SPANS, USUAL
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions

@@ -18,7 +18,7 @@ from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.changes import ReasonSerializerField
 from console.api.dataclasses import DataclassSerializer
 from console.api.strict import valid
-from console.core.saying import in_a_row
+from console.core.l10n_format import in_a_row
 from console.health.doctor.findings import Finding
 from console.partitions.models import Partition
 from console.projects.models import Project

@@ -17,8 +17,8 @@ from console.accounts.permissions import Permission
 from console.api.lanes import FRESH_S
 from console.api.reports import PartitionReport
 from console.cluster.selectors import seen_nodes
-from console.core import clock, saying
-from console.core.saying import in_a_row
+from console.core import clock, l10n_format
+from console.core.l10n_format import in_a_row
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.reports.squares import COLOURS, ROOM, SquareSource, squares
@@ -126,7 +126,7 @@ def _answer(partition: Partition, by: str) -> dict[str, Any]:
 
 
 def _kind(total: Any) -> str:
-    return saying.amounts({name: amount for name, amount in total.items() if name != "mem"})
+    return l10n_format.amounts({name: amount for name, amount in total.items() if name != "mem"})
 
 
 def _shade(css: str) -> str:

@@ -6,7 +6,7 @@ The documents themselves keep the English, which is what people and programs hav
 from collections.abc import Iterator
 from typing import Any
 
-from console.core.saying import is_english
+from console.core.l10n_format import is_english
 from scheduler.model.sentence import Sentence, from_json
 
 Place = list[str | int]

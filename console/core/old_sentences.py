@@ -15,7 +15,7 @@ from typing import Any
 
 from django.utils.translation import get_language, gettext
 
-from console.core import saying
+from console.core import l10n_format
 from console.core.diff import KeyChange, KeyDifference, value_of
 from console.core.labels import label_of
 from scheduler.model.sentence import line_of
@@ -140,7 +140,7 @@ def _fits(name: str, value: str, *, across: bool) -> bool:
 def _word(language: str, name: str, value: str) -> str:
     """What a placeholder holds, said again."""
     if name in TIMES:
-        units = saying.units()
+        units = l10n_format.units()
         return " ".join(units.get(part, part) for part in value.split(" "))
     if name in LABELLED:
         return label_of(name, value) or value
@@ -154,8 +154,8 @@ def _list(language: str, value: str, between: re.Pattern[str]) -> str:
     items = between.split(value)
     said = [_phrase(language, item) or item for item in items]
     if len(said) > 1 and re.fullmatch(r"\d+ more", items[-1]):
-        return saying.names_and_more(said[:-1], int(items[-1].split()[0]))
-    return saying.names(said, limit=len(said))
+        return l10n_format.names_and_more(said[:-1], int(items[-1].split()[0]))
+    return l10n_format.names(said, limit=len(said))
 
 
 # --- What an import changed, line by line, before it became data on 2026-11-25 ---------------------------------------

@@ -5,7 +5,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext
 
 from console.core import old_sentences
-from console.core.saying import amounts, duration, names, names_and_more, set_in_type
+from console.core.l10n_format import amounts, duration, names, names_and_more, set_in_type
 from scheduler.model.sentence import Held, Listed, Param, Seconds, Sentence, line_of
 
 

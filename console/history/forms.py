@@ -10,8 +10,8 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from console.cluster.models import Cluster
+from console.core.l10n_format import with_label
 from console.core.rows import Rows
-from console.core.saying import with_label
 from console.history.changes import HypotheticalChange, policy_change, project_change, proposal_change
 from console.partitions.comparing import side
 from console.partitions.documents import checked_policy

@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 from console.accounts.models import Role
 from console.audit.services import Context, Subject, record
 from console.cluster.models import Cluster
-from console.core import clock, saying
+from console.core import clock, l10n_format
 from console.core.limits import no_room
 from console.history.changes import HypotheticalChange, decode_change, differing, encode_change
 from console.history.models import OPEN_STUDIES, RecordedObservation, Study, StudyKind, StudyState
@@ -105,10 +105,10 @@ def title_of(study: Study) -> str:
     told = []
     if policies:
         text = ngettext("the policy of %(names)s", "the policies of %(names)s", len(policies))
-        told.append(text % {"names": saying.names(policies)})
+        told.append(text % {"names": l10n_format.names(policies)})
     if projects:
         text = ngettext("the project %(names)s", "the projects %(names)s", len(projects))
-        told.append(text % {"names": saying.names(projects)})
+        told.append(text % {"names": l10n_format.names(projects)})
     if len(told) == 2:
         return _("%(policies)s; %(projects)s") % {"policies": told[0], "projects": told[1]}
     return told[0] if told else _("no change")

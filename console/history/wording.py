@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from console.core import saying
+from console.core import l10n_format
+from console.core.l10n_format import names
 from console.core.resaying import resay
-from console.core.saying import names
 from console.history.past import PastStudy
 from console.history.plots import BarPlot, bars
 from console.steering.work import Work, add_work, work_of, work_words
@@ -102,7 +102,7 @@ def coverage(past: PastStudy) -> str:
     said = {
         "used": past.used,
         "looks": past.looks,
-        "span": saying.duration(past.recorded_s),
+        "span": l10n_format.duration(past.recorded_s),
     }
     looked = _("%(used)d of %(looks)d recorded looks at the cluster, over %(span)s.") % said
     if not past.days_asked:
@@ -114,7 +114,7 @@ def coverage(past: PastStudy) -> str:
         past.days_asked,
     )
     told = asked % {"share": f"{100 * share:.2g}", "days": past.days_asked}
-    return saying.one_after_the_other([looked, told])
+    return l10n_format.one_after_the_other([looked, told])
 
 
 def really_stopped(past: PastStudy) -> str:
@@ -138,7 +138,7 @@ def waiting_plot(past: PastStudy) -> BarPlot:
     """Waiting of all jobs together by level; in the tones of the same two series of the other plot."""
     present, changed = past.total.present.waited, past.total.changed.waited
     rows = [(_level_name(level), (present.get(level, 0.0), changed.get(level, 0.0))) for level in past.levels]
-    return bars(_("Waited by level"), _series(), rows, first=1, words=saying.short_duration)
+    return bars(_("Waited by level"), _series(), rows, first=1, words=l10n_format.short_duration)
 
 
 def _series() -> tuple[str, str]:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from console.core import clock
-from console.core.saying import in_a_row
+from console.core.l10n_format import in_a_row
 
 DAYS = (7, 30, 90)
 USUAL = 30

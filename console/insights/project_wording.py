@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from console.core.saying import one_after_the_other
+from console.core.l10n_format import one_after_the_other
 from console.insights.answers import Insights, ProjectBalance, ProjectUnevenness
 from console.steering.work import Work, add_work, work_words
 from scheduler.model.resource_kinds import COUNTED

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from console.core.saying import duration, one_after_the_other, short_duration
+from console.core.l10n_format import duration, one_after_the_other, short_duration
 from console.history.plots import BarPlot, bars
 from console.insights.answers import (
     QUESTIONS,

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from console.cluster.models import Cluster
 from console.core import clock
-from console.core.saying import percent
+from console.core.l10n_format import percent
 from console.core.ttl_cache import recall_answer
 from console.history.timeline import Timeline, read_days
 from console.overview.plots import PLAIN, Plot, Scale, css_of, plot

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 
 from console.cluster.models import Job, JobPhase
-from console.core import clock, saying
+from console.core import clock, l10n_format
 from console.overview.plots import svg_number
 from console.overview.stories import runs_of
 from console.steering.exchanging.sets import is_exchange
@@ -212,7 +212,7 @@ def _part(span: LifeSpan, begin: int, scale: float) -> LifePart:
         "from": _clock(span.begin),
         "to": _clock(span.end),
         "what": WORDS[span.part],
-        "time": saying.duration(span.end - span.begin),
+        "time": l10n_format.duration(span.end - span.begin),
     }
     return LifePart(span.part, svg_number(x), svg_number(min(width, WIDTH - x)), text)
 
@@ -221,7 +221,7 @@ def _key(spans: Iterable[LifeSpan]) -> list[tuple[LifeKind, str, str]]:
     total = Counter[LifeKind]()
     for span in spans:
         total[span.part] += span.end - span.begin
-    return [(part, str(WORDS[part]), saying.duration(total[part])) for part in LifeKind if part in total]
+    return [(part, str(WORDS[part]), l10n_format.duration(total[part])) for part in LifeKind if part in total]
 
 
 def _clock(moment: int) -> str:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from console.cluster.selectors import SeenNode
-from console.core import clock, saying
+from console.core import clock, l10n_format
 from console.core.templatetags.ui import node_state
 from console.overview.heldjobs import HeldJob
 from console.overview.openplans import OpenPlan
@@ -220,18 +220,18 @@ class _Painter:
             for job in jobs:
                 width = job.alloc[node].get(resource, 0)
                 stopped_for = self.moves.leaving.get(job.job_id, "")
-                label = saying.with_aside(f"{job.job_id} {job.name} {job.user}", f"{width} {resource}")
+                label = l10n_format.with_aside(f"{job.job_id} {job.name} {job.user}", f"{width} {resource}")
                 yield _Share(job.job_id, job.level, width, label, stopped_for)
             return
         for level, theirs in groupby(jobs, key=lambda job: job.level):
             held = [job.alloc[node].get(resource, 0) for job in theirs]
             count = ngettext("%(n)s job", "%(n)s jobs", len(held)) % {"n": len(held)}
-            yield _Share("", level, sum(held), saying.with_aside(count, f"{sum(held)} {resource}"))
+            yield _Share("", level, sum(held), l10n_format.with_aside(count, f"{sum(held)} {resource}"))
 
     def _block(self, part: _Share, at: int, width: int, total: int) -> Segment:
         name, label, takeable = self._name(part.level), part.label, False
         if name:
-            label = saying.part_of(label, name)
+            label = l10n_format.part_of(label, name)
         if part.stopped_for:
             label = _("%(job)s, gives way to %(other)s") % {"job": label, "other": part.stopped_for}
         elif takeable := part.job_id in self.moves.takeable:
@@ -262,4 +262,4 @@ def _free(node: SeenNode) -> str:
     if not shown:
         return _("full")
     words = _("%(amounts)s free, no cpu") if lacks_cpus(node.total, node.used) else _("%(amounts)s free")
-    return words % {"amounts": saying.amounts(shown)}
+    return words % {"amounts": l10n_format.amounts(shown)}

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from console.cluster.lookups import HasAnyKey
 from console.cluster.models import Cluster, Job, Node
-from console.core.saying import amounts
+from console.core.l10n_format import amounts
 from console.overview.selectors import HELD_PHASES
 from console.power.models import Processor
 from console.starts.models import ExpectedStart

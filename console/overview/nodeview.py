@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import get_language, gettext_lazy
 
 from console.cluster.selectors import SeenNode, alike
-from console.core import saying
+from console.core import l10n_format
 from console.overview.heldjobs import HeldJob
 from console.overview.nodemap import DENSE_ABOVE, Moves, NodeBar, node_map
 from console.reports import squares
@@ -123,7 +123,7 @@ def kind_of(node: SeenNode) -> str:
 @lru_cache(maxsize=1024)
 def _kind_words(total: tuple[tuple[str, int], ...], language: str) -> str:
     """Of one kind and language once per process: a map asks it of thousands of nodes."""
-    return saying.amounts({name: n for name, n in total if name != "mem"})
+    return l10n_format.amounts({name: n for name, n in total if name != "mem"})
 
 
 _natural = lru_cache(maxsize=20_000)(natural)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
-from console.core import saying
+from console.core import l10n_format
 from console.overview.heldjobs import HeldJob
 from console.overview.nodemap import LETTERED, LONGEST_LETTERS, MOST_BLOCKS, Segment, share
 from console.reports.kinds import drawn_resource
@@ -172,7 +172,9 @@ class _RoomPainter:
                 continue
             victim = self.leaving.get(job.job_id)
             goes = victim is not None and node in victim.get("nodes", (node,))
-            words = saying.part_of(saying.with_aside(job.job_id, job.user), saying.amounts({resource: width}))
+            words = l10n_format.part_of(
+                l10n_format.with_aside(job.job_id, job.user), l10n_format.amounts({resource: width})
+            )
             if goes:
                 words = _("%(job)s, makes room") % {"job": words}
             yield RoomPart(job.job_id, job.level, width, words, "leaving" if goes else "")
@@ -181,8 +183,10 @@ class _RoomPainter:
         for plan in self.plans:
             width = plan.placement.get(node, {}).get(resource, 0)
             here = [task["job"] for task in plan.tasks if task.get("node") == node] or [plan.job_id]
-            names = saying.names(here)
-            words = saying.part_of(saying.with_aside(names, plan.user), saying.amounts({resource: width}))
+            names = l10n_format.names(here)
+            words = l10n_format.part_of(
+                l10n_format.with_aside(names, plan.user), l10n_format.amounts({resource: width})
+            )
             if width:
                 yield RoomPart(here[0], self.seen.levels.get(plan.job_id), width, words, "coming")
 
@@ -196,7 +200,7 @@ class _RoomPainter:
                 found.append(self._block(part, at, width, whole))
                 at += width
         what = pgettext("between things", "; ").join(told) or _("nobody")
-        return RoomBar(found, saying.set_in_type(words % {"what": what}))
+        return RoomBar(found, l10n_format.set_in_type(words % {"what": what}))
 
     def _block(self, part: RoomPart, at: int, width: int, whole: int) -> Segment:
         names = self.seen.names

@@ -8,8 +8,8 @@ from typing import Any
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from console.core.l10n_format import duration, percent, set_in_type, with_aside
 from console.core.lazy import lazy
-from console.core.saying import duration, percent, set_in_type, with_aside
 from console.history.quota_times import (
     QuotaLine,
     QuotaStep,

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from console.core import clock
-from console.core.saying import duration
+from console.core.l10n_format import duration
 from console.starts.models import ExpectedStart
 
 SOON_S = 60

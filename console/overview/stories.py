@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from console.cluster.models import Job, JobPhase, JobRun
-from console.core import clock, saying
+from console.core import clock, l10n_format
 from console.core.resaying import resay
 from console.steering.exchanging.sets import is_exchange
 from console.steering.explanations import Known
@@ -107,12 +107,12 @@ def _seen(row: Job) -> list[Event]:
         Event(
             clock.from_epoch(row.first_submit),
             "upload",
-            saying.set_in_type(first % who),
+            l10n_format.set_in_type(first % who),
             "" if was_back else asks,
         )
     ]
     if was_back:
-        again = saying.set_in_type(_("Back in the queue of %(where)s") % who)
+        again = l10n_format.set_in_type(_("Back in the queue of %(where)s") % who)
         events.append(Event(clock.from_epoch(row.submit), "upload", again, asks))
     if row.ended_at:
         events.append(
@@ -129,8 +129,8 @@ def _unkept(row: Job) -> Iterator[JobRun]:
 
 def _began(run: JobRun) -> Event:
     text = _("Started again on %s") if run.restarts else _("Started on %s")
-    nodes = saying.names(run.nodes) if run.nodes else _("the cluster")
-    lasted = _("ran for %s") % saying.duration(run.ended - run.start) if run.ended else ""
+    nodes = l10n_format.names(run.nodes) if run.nodes else _("the cluster")
+    lasted = _("ran for %s") % l10n_format.duration(run.ended - run.start) if run.ended else ""
     return Event(clock.from_epoch(run.start), "player-play", text % nodes, lasted)
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from console.cluster.elastic import SaidOfJob
 from console.cluster.models import Cluster, Job, JobPhase, JobRun
 from console.core import clock
-from console.core.saying import in_a_row
+from console.core.l10n_format import in_a_row
 from console.overview.plots import svg_number
 from console.steering.models import ActionState, Fate, Plan, PlanKind, PlannedAction, Victim
 from scheduler.model.actions import RESIZING, ActionKind

@@ -11,7 +11,7 @@ from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
 
 from console.cluster.models import Job, JobPhase, Node
-from console.core import saying
+from console.core import l10n_format
 from console.partitions.models import Partition
 from scheduler.model.policy import PartitionPolicy
 from scheduler.model.words import resource_order
@@ -86,7 +86,7 @@ class Use:
         if resource == JOBS:
             return f"{self.used} / {most}"
         if resource == "mem":
-            return f"{saying.amounts({resource: self.used})} / {saying.amounts({resource: most})}"
+            return f"{l10n_format.amounts({resource: self.used})} / {l10n_format.amounts({resource: most})}"
         return f"{self.used} / {most} {resource}"
 
 

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from console.accounts.models import User
-from console.core.saying import names
+from console.core.l10n_format import names
 from console.projects.limits import ceiling
 from console.projects.models import MemberRole, Membership, Project, ProjectProposal, rules_in_force
 from console.projects.selectors import with_rules

@@ -7,8 +7,8 @@ from typing import Protocol
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
+from console.core.l10n_format import with_label
 from console.core.limits import beyond, pattern_fault
-from console.core.saying import with_label
 from console.projects.models import Membership, Project, TaskPattern, UrgencyBy
 from scheduler.contracts.config import DEADLINES
 

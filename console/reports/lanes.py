@@ -14,7 +14,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import get_language
 
 from console.cluster.selectors import SeenNode, seen_nodes
-from console.core import clock, kept_queries, saying
+from console.core import clock, kept_queries, l10n_format
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.reports.lane_bar import LaneBar
@@ -197,7 +197,7 @@ def _kind(total: Mapping[str, int]) -> tuple[bool, int, str]:
     return (
         main == "cpu",
         -total.get(main, 0),
-        saying.amounts({name: n for name, n in total.items() if name != "mem"}),
+        l10n_format.amounts({name: n for name, n in total.items() if name != "mem"}),
     )
 
 

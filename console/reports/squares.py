@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 
 from console.cluster.models import Job, JobPhase
 from console.cluster.selectors import Kind, SeenNode, kind_of
-from console.core import clock, saying
+from console.core import clock, l10n_format
 from console.core.templatetags.ui import level_class, node_state
 from console.forecasts.models import JobForecast
 from console.partitions.models import Partition
@@ -67,7 +67,9 @@ class Square(NamedTuple):
     def words(self) -> str:
         """What is said of it; first of all that it takes no jobs."""
         return (
-            self.said.words if self.node.up else saying.part_of(node_state(self.node.state), self.said.words)
+            self.said.words
+            if self.node.up
+            else l10n_format.part_of(node_state(self.node.state), self.said.words)
         )
 
 
@@ -223,10 +225,10 @@ class SquareSource:
                 return Said(UNKNOWN, unknown) if node.name in first else nobody(node)
             left = max(0.0, end - self.now)
             strength = SHADES - 1 - sum(left > limit for limit in SOON_S)
-            return Said(f"sq-{strength}", words % {"time": saying.duration(left)}, end)
+            return Said(f"sq-{strength}", words % {"time": l10n_format.duration(left)}, end)
 
         soon = [
-            Shade(f"sq-{SHADES - 1 - place}", _("within %(time)s") % {"time": saying.duration(limit)})
+            Shade(f"sq-{SHADES - 1 - place}", _("within %(time)s") % {"time": l10n_format.duration(limit)})
             for place, limit in enumerate(SOON_S)
         ]
         others = [Shade(ELSEWHERE, _("held elsewhere")), Shade(UNKNOWN, unknown)]

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from console.core import clock, saying
+from console.core import clock, l10n_format
 from console.partitions.models import Partition
 from console.steering.models import Plan, PlanKind
 from console.steering.work import Work, add_work, hours, work_of, work_words
@@ -70,7 +70,7 @@ class TallySum:
             "jobs": jobs % {"n": self.jobs},
             "work": self.words,
         }
-        return saying.one_after_the_other((told, self.shrunk, self.grown))
+        return l10n_format.one_after_the_other((told, self.shrunk, self.grown))
 
     @property
     def grown(self) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import ngettext
 
-from console.core.saying import amounts
+from console.core.l10n_format import amounts
 from console.steering.selectors import Loss
 from console.steering.work import Work, add_work, work_of, work_short
 from scheduler.priority.groups import group_name

@@ -14,7 +14,7 @@ from console.accounts.permissions import Permission
 from console.accounts.rules import is_administrator
 from console.cluster.models import Job
 from console.core import clock, kept_queries
-from console.core.saying import in_a_row, names
+from console.core.l10n_format import in_a_row, names
 from console.partitions.models import Partition
 from console.partitions.selectors import administered_partitions
 from console.projects.models import ProjectProposal, RequestState, UrgencyRequest

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import ngettext
 
-from console.core.saying import in_a_row, names
+from console.core.l10n_format import in_a_row, names
 from scheduler.model.plan import How, Shrinking
 
 

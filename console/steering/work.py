@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from console.core import saying
+from console.core import l10n_format
 from scheduler.model.resource_kinds import COUNTED, LABELS
 
 SECONDS_PER_HOUR = 3600
@@ -52,7 +52,7 @@ def work_words(work: Mapping[str, float]) -> str:
         return _("no work")
     if len(parts) == 1:
         return parts[0]
-    return saying.names(parts)
+    return l10n_format.names(parts)
 
 
 def work_short(work: Mapping[str, float]) -> str:

@@ -9,7 +9,7 @@ from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString
 from django.utils.translation import override
 
-from console.core import saying
+from console.core import l10n_format
 from console.core.markup import job_address, text, time_element
 from console.core.templatetags.ui import level, state
 
@@ -28,12 +28,12 @@ def test_a_jobs_address_is_the_one_that_reverse_writes(job_id: str) -> None:
 
 def test_durations_are_kept_by_language() -> None:
     with override("en"):
-        assert saying.duration(3 * 3600 + 60) == "3 h 1 min"
+        assert l10n_format.duration(3 * 3600 + 60) == "3 h 1 min"
     with override("zh-hans"):
-        chinese = saying.duration(3 * 3600 + 60)
+        chinese = l10n_format.duration(3 * 3600 + 60)
     assert chinese != "3 h 1 min"
     with override("en"):
-        assert saying.duration(3 * 3600 + 60) == "3 h 1 min"
+        assert l10n_format.duration(3 * 3600 + 60) == "3 h 1 min"
 
 
 def test_a_level_that_is_not_configured_is_kept_by_language() -> None:

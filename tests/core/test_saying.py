@@ -5,7 +5,7 @@ from django.template import Context, Template
 from django.utils import translation
 
 from console.audit.models import AuditEntry
-from console.core import saying
+from console.core import l10n_format
 
 
 @pytest.mark.parametrize(
@@ -19,9 +19,9 @@ from console.core import saying
 )
 def test_chinese_has_no_spaces_of_another_language(put_together: str, read: str) -> None:
     with translation.override("zh-hans"):
-        assert saying.set_in_type(put_together) == read
+        assert l10n_format.set_in_type(put_together) == read
     with translation.override("en"):
-        assert saying.set_in_type(put_together) == put_together
+        assert l10n_format.set_in_type(put_together) == put_together
 
 
 def test_a_page_puts_sentences_side_by_side() -> None:
@@ -37,12 +37,12 @@ def test_a_page_puts_sentences_side_by_side() -> None:
 def test_marks_are_those_of_the_reader() -> None:
     held = {"gpu": 2, "cpu": 12}
     with translation.override("zh-hans"):
-        assert saying.amounts(held) == "2 gpu、12 cpu"
-        assert saying.with_label("级别", "P0") == "级别：P0"
-        assert saying.part_of(saying.with_aside("20149", "ann"), "4 gpu") == "20149（ann），4 gpu"
+        assert l10n_format.amounts(held) == "2 gpu、12 cpu"
+        assert l10n_format.with_label("级别", "P0") == "级别：P0"
+        assert l10n_format.part_of(l10n_format.with_aside("20149", "ann"), "4 gpu") == "20149（ann），4 gpu"
     with translation.override("en"):
-        assert saying.amounts(held) == "2 gpu, 12 cpu"
-        assert saying.part_of(saying.with_aside("20149", "ann"), "4 gpu") == "20149 (ann), 4 gpu"
+        assert l10n_format.amounts(held) == "2 gpu, 12 cpu"
+        assert l10n_format.part_of(l10n_format.with_aside("20149", "ann"), "4 gpu") == "20149 (ann), 4 gpu"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import itertools
 import pytest
 from django.utils import translation
 
-from console.core.saying import short_duration
+from console.core.l10n_format import short_duration
 from console.history.plots import APART, BAR, BOTTOM, HEIGHT, LETTER, TOP, bars, number
 
 

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from console.core import clock, saying
+from console.core import clock, l10n_format
 from console.core.markup import exact_time, time_element
 from console.core.resaying import resay, resay_marked
 from console.core.vocabulary import NODE_STATES, STATES, WORDS
@@ -121,8 +121,8 @@ def ago_words(seconds: float) -> str:
     """`2 s ago`, `in 3 min`; live.js says it the same way while the page is open."""
     whole = int(seconds)
     if whole < 0:
-        return _("in %(time)s") % {"time": saying.duration(-whole)}
-    return _("%(time)s ago") % {"time": saying.duration(whole)}
+        return _("in %(time)s") % {"time": l10n_format.duration(-whole)}
+    return _("%(time)s ago") % {"time": l10n_format.duration(whole)}
 
 
 def _moment(value: datetime | int | None) -> datetime | None:
@@ -146,7 +146,7 @@ def since(value: datetime | int | None, never: str = "–") -> SafeString | str:
     moment = _moment(value)
     if moment is None:
         return never
-    return time_element(moment, "since", saying.duration((clock.now() - moment).total_seconds()))
+    return time_element(moment, "since", l10n_format.duration((clock.now() - moment).total_seconds()))
 
 
 @register.simple_tag
@@ -155,7 +155,7 @@ def lasted(value: datetime | int | None, ended: datetime | int | None, never: st
     start, end = _moment(value), _moment(ended)
     if start is None or end is None:
         return since(start, never)
-    return saying.duration(max(0.0, (end - start).total_seconds()))
+    return l10n_format.duration(max(0.0, (end - start).total_seconds()))
 
 
 @register.simple_tag
@@ -168,7 +168,7 @@ def exact(value: datetime | int | None, never: str = "–") -> SafeString | str:
 @register.filter
 def duration(seconds: float | str | None) -> str:
     """`2 h 14 min`; a dash for what is not known (templates pass an empty text for a missing key)."""
-    return "–" if seconds in {None, ""} else saying.duration(float(seconds or 0))
+    return "–" if seconds in {None, ""} else l10n_format.duration(float(seconds or 0))
 
 
 @register.simple_tag
@@ -192,19 +192,19 @@ def comma() -> str:
 @register.simple_block_tag(end_name="endtypeset")
 def typeset(content: str) -> SafeString:
     """Sentences that a page puts side by side, without the spaces between them that the reader's language has not."""
-    return SafeString(saying.set_html_in_type(content))
+    return SafeString(l10n_format.set_html_in_type(content))
 
 
 @register.filter
 def percent(share: float | None) -> str:
     """`12 %` of a share of 0.12; a dash for what is not known."""
-    return "–" if share is None else saying.percent(share)
+    return "–" if share is None else l10n_format.percent(share)
 
 
 @register.filter
 def amounts(value: Mapping[str, int] | None) -> str:
     """`4 × a100, 16 cpu, 32 GB`."""
-    return saying.amounts(value or {})
+    return l10n_format.amounts(value or {})
 
 
 @register.filter
@@ -231,7 +231,7 @@ def age(value: datetime) -> str:
 @register.simple_tag
 def duration_units() -> str:
     """The units of durations for live.js, the longest first."""
-    return ",".join(saying.units().values())
+    return ",".join(l10n_format.units().values())
 
 
 @register.simple_tag

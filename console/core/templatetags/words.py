@@ -8,7 +8,7 @@ from django import template
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 
-from console.core import diff, saying
+from console.core import diff, l10n_format
 from console.core.labels import label_of
 from console.core.resaying import resay
 from console.core.templatetags.cut import LISTED, and_more
@@ -182,12 +182,12 @@ def json_words(value: Any, path: str = "") -> str:
         return _("yes") if value else _("no")
     if isinstance(value, list):
         within = f"{path}.*" if path.rpartition(".")[2] in _HOLDERS and not _is_name(path) else path
-        shown = saying.in_a_row(
+        shown = l10n_format.in_a_row(
             json_words(item, within if isinstance(item, Mapping) else path) for item in value[:LISTED]
         ) or _("none")
         return shown if len(value) <= LISTED else and_more(shown, len(value) - LISTED)
     if isinstance(value, Mapping):
-        return saying.set_in_type(_items(path, value)) or _("none")
+        return l10n_format.set_in_type(_items(path, value)) or _("none")
     if isinstance(value, str) and _key(path) in _JOBS:
         return value
     label = label_of(_key(path) or _holder(path), value) if isinstance(value, str) else None
@@ -212,7 +212,7 @@ def _items(path: str, value: Mapping[str, Any]) -> str:
 def _item(path: str, key: str, item: Any) -> str:
     within = f"{path}.{key}" if path else key
     name, words = key if _is_name(within) else key_words(key), json_words(item, within)
-    return f"{name} {words}" if saying.is_english() else saying.with_label(name, words)
+    return f"{name} {words}" if l10n_format.is_english() else l10n_format.with_label(name, words)
 
 
 def _is_name(path: str) -> bool:
@@ -236,7 +236,7 @@ def _holder(path: str) -> str:
 
 def _bands(bands: list[Any]) -> str:
     """`[0, 1], [2, unconfigured]`: which levels are one band is all that matters."""
-    return saying.in_a_row(
-        f"[{saying.in_a_row(_('unconfigured') if rank is None else str(rank) for rank in band)}]"
+    return l10n_format.in_a_row(
+        f"[{l10n_format.in_a_row(_('unconfigured') if rank is None else str(rank) for rank in band)}]"
         for band in bands
     )

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from console.core import saying
+from console.core import l10n_format
 from console.core.resaying import resay
 from console.steering.work import work_short, work_words
 from scheduler.model.resource_kinds import COUNTED
@@ -63,8 +63,8 @@ def _who(group: Doc) -> str:
 
 def _sentence(doc: Doc) -> str:
     group = urgent(doc)
-    before = saying.duration(group["without"]["mean_s"]["value"])
-    after = saying.duration(group["with_policy"]["mean_s"]["value"])
+    before = l10n_format.duration(group["without"]["mean_s"]["value"])
+    after = l10n_format.duration(group["with_policy"]["mean_s"]["value"])
     facts = {"who": _who(group), "after": after, "before": before}
     if after == before:
         waits = (
@@ -94,8 +94,8 @@ def _paid(doc: Doc) -> str:
         return ""
     return _("For that %(who)s would have waited %(after)s on average instead of %(before)s.") % {
         "who": _who(group),
-        "after": saying.duration(group["with_policy"]["mean_s"]["value"]),
-        "before": saying.duration(group["without"]["mean_s"]["value"]),
+        "after": l10n_format.duration(group["with_policy"]["mean_s"]["value"]),
+        "before": l10n_format.duration(group["without"]["mean_s"]["value"]),
     }
 
 
@@ -108,8 +108,8 @@ def _ranges(doc: Doc) -> str:
         " lost %(work)s."
     ) % {
         "runs": doc["runs"],
-        "shift": saying.duration(doc["shift_s"]),
-        "wait": _span(saying.duration(waited["low"]), saying.duration(waited["high"])),
+        "shift": l10n_format.duration(doc["shift_s"]),
+        "wait": _span(l10n_format.duration(waited["low"]), l10n_format.duration(waited["high"])),
         "stops": _span(f"{stops['low']:g}", f"{stops['high']:g}"),
         "work": _span(lost_words(doc["all"], "low"), lost_words(doc["all"], "high")),
     }
@@ -126,8 +126,8 @@ def _beside(doc: Doc) -> str:
         "Really all jobs waited %(recorded)s on average; the simulation without Giveway says %(without)s. The nearer"
         " these two, the better the simulation fits this partition."
     ) % {
-        "recorded": saying.duration(every["recorded"]["mean_s"]),
-        "without": saying.duration(every["without"]["mean_s"]["value"]),
+        "recorded": l10n_format.duration(every["recorded"]["mean_s"]),
+        "without": l10n_format.duration(every["without"]["mean_s"]["value"]),
     }
 
 
@@ -137,7 +137,7 @@ def _assumed(doc: Doc) -> Iterable[str]:
         "The partition as it is today: %(n)d node of %(what)s, up all the time.",
         "The partition as it is today: %(n)d nodes of %(what)s, up all the time.",
         nodes["count"],
-    ) % {"n": nodes["count"], "what": saying.amounts(nodes["per_node"])}
+    ) % {"n": nodes["count"], "what": l10n_format.amounts(nodes["per_node"])}
     if nodes.get("has", nodes["count"]) > nodes["count"]:  # answers of before 26 November 2026 have all count
         yield _("It has %(has)d; no more were up in half of the recorded minutes.") % {"has": nodes["has"]}
     if not nodes["alike"]:
@@ -151,7 +151,7 @@ def _assumed(doc: Doc) -> Iterable[str]:
     )
     if doc["not_followed"]:
         names = [str(NOT_FOLLOWED.get(each, each)) for each in doc["not_followed"]]
-        yield _("Of the policy these do not count: %(names)s.") % {"names": saying.names(names)}
+        yield _("Of the policy these do not count: %(names)s.") % {"names": l10n_format.names(names)}
     yield from _missing(doc)
 
 
@@ -170,7 +170,7 @@ def _missing(doc: Doc) -> Iterable[str]:
             "n": left["too_large"],
             "job": largest["job"],
             "nodes": largest["nodes"],
-            "wants": saying.amounts(wants),
+            "wants": l10n_format.amounts(wants),
         }
     if left["asks_nothing"]:
         yield ngettext(

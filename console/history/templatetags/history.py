@@ -8,7 +8,7 @@ from django import template
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from console.core import saying
+from console.core import l10n_format
 from console.history.hindsight.wording import lost_of, lost_words
 from console.history.past import StudySum, spans_kept
 from console.history.plots import number
@@ -67,7 +67,7 @@ def told(fault: str) -> str:
 @register.filter
 def range_of(found: Group) -> str:
     """`3 min – 6 min`, of a wait; nothing where all runs say the same."""
-    low, high = saying.duration(found["low"]), saying.duration(found["high"])
+    low, high = l10n_format.duration(found["low"]), l10n_format.duration(found["high"])
     return "" if low == high else f"{low} – {high}"
 
 

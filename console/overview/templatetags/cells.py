@@ -14,9 +14,9 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from console.cluster.models import JobPhase
+from console.core.l10n_format import in_a_row
 from console.core.markup import job_address, link_to, text
 from console.core.resaying import holding_back, resay
-from console.core.saying import in_a_row
 from console.core.templatetags.ui import (
     ago,
     duration,

@@ -10,8 +10,8 @@ from django.views.decorators.http import require_safe
 
 from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
+from console.core.l10n_format import duration, percent
 from console.core.lazy import lazy
-from console.core.saying import duration, percent
 from console.history.spans import picks
 from console.history.timeline import UNCONFIGURED, Timeline, TimelineStep, read_timeline, timeline_key
 from console.overview.nodemap import share

@@ -8,8 +8,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from console.core.l10n_format import with_label
 from console.core.markup import text
-from console.core.saying import with_label
 from console.power.overview import ShownNode
 
 register = template.Library()

@@ -15,7 +15,7 @@ from console.cluster.models import Cluster
 from console.cluster.selectors import seen_nodes, shown_cluster
 from console.core import clock
 from console.core.htmx import render_page
-from console.core.saying import amounts
+from console.core.l10n_format import amounts
 from console.partitions.selectors import visible_partitions
 from console.reports.when_form import WhenForm
 from console.starts.answering import MOST_OPEN, TooManyQuestionsError, ask

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
-from console.core.saying import set_in_type, with_aside
+from console.core.l10n_format import set_in_type, with_aside
 from console.core.templatetags.ui import ago_words
 
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from console.cluster.models import Job, JobPhase
-from console.core import clock, saying
+from console.core import clock, l10n_format
 from console.steering.explanations.answer import About, AnswerLine, AnswerPart, JobAnswer, Return, Stage
 from console.steering.explanations.growing import growth
 from console.steering.explanations.known import Known
@@ -133,7 +133,9 @@ def _running(known: Known, row: Job) -> AnswerPart:
 
 
 def _running_lines(known: Known, row: Job) -> Iterator[AnswerLine]:
-    where = saying.names(clean(node) for node in sorted(row.alloc)) if row.alloc else clean(row.partition)
+    where = (
+        l10n_format.names(clean(node) for node in sorted(row.alloc)) if row.alloc else clean(row.partition)
+    )
     if row.start:
         yield AnswerLine(_("It started on %s") % where, clock.from_epoch(row.start))
     yield from runs_on_its_nodes(known)

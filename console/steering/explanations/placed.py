@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from console.cluster.models import Job
 from console.core import clock
-from console.core.saying import names
+from console.core.l10n_format import names
 from console.steering.explanations.answer import AnswerLine
 from console.steering.explanations.known import Known
 from console.steering.explanations.pace import wants_even

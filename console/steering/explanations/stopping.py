@@ -6,7 +6,7 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 
 from console.cluster.models import Job, JobPhase
-from console.core import clock, saying
+from console.core import clock, l10n_format
 from console.core.templatetags.ui import word
 from console.steering.decisions.facts import run_of
 from console.steering.exchanging.sets import is_exchange
@@ -168,7 +168,7 @@ def passed_over(plan: Plan) -> Iterator[AnswerLine]:
     for other in plan.passed_over:
         by_reason.setdefault(str(other.get("reason", "")), []).append(clean(str(other.get("job", ""))))
     for reason, ids in by_reason.items():
-        facts = {"jobs": saying.names(ids, NAMED), "why": sentence(reason)}
+        facts = {"jobs": l10n_format.names(ids, NAMED), "why": sentence(reason)}
         yield AnswerLine(_("Left alone: %(jobs)s. %(why)s") % facts)
 
 

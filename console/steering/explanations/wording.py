@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from console.cluster.models import Job
-from console.core import saying
+from console.core import l10n_format
 from console.core.resaying import resay
 from console.steering.exchanging.sets import runner_of
 from console.steering.models import Plan
@@ -42,7 +42,7 @@ def who(job_id: str, user: str) -> str:
 
 def jobs(rows: Iterable[Job], mode: Mode, limit: int = 5) -> str:
     """`99 (ann, P0), 100 (cy, P1) and 3 more`, with the levels by which a partition of this mode decides."""
-    return saying.names((_ranked(row, mode) for row in rows), limit)
+    return l10n_format.names((_ranked(row, mode) for row in rows), limit)
 
 
 def level_in_line(row: Job, mode: Mode) -> str:
@@ -71,7 +71,7 @@ def _ranked(row: Job, mode: Mode) -> str:
 
 def victims(plan: Plan) -> str:
     """`88 (bob) and 91 (eve)`."""
-    return saying.names((who(str(v["job"]), str(v.get("user", ""))) for v in plan.victims), 5)
+    return l10n_format.names((who(str(v["job"]), str(v.get("user", ""))) for v in plan.victims), 5)
 
 
 def stopping(plan: Plan, stops: str, gives: str) -> str:
@@ -93,6 +93,6 @@ def exchanged_nodes(plan: Plan) -> dict[str, str]:
     """Of an exchange: the nodes that the running job gives up, and those that it gets, for people."""
     runner = runner_of(plan)
     return {
-        "up": saying.names(clean(node) for node in runner["nodes"]),
-        "instead": saying.names(clean(node) for node in runner["gets"]),
+        "up": l10n_format.names(clean(node) for node in runner["nodes"]),
+        "instead": l10n_format.names(clean(node) for node in runner["gets"]),
     }

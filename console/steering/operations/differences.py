@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from console.core import clock
-from console.core.saying import names
+from console.core.l10n_format import names
 from console.steering.models import Plan, PlanVersion
 from console.steering.operations.requests import ApprovalRequest, run_in
 from console.steering.ways import only_stops

@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from console.accounts.permissions import Permission
-from console.core import saying
+from console.core import l10n_format
 from console.core.templatetags.ui import state, word
 from console.core.vocabulary import STATES
 from console.partitions.models import Partition
@@ -209,13 +209,13 @@ def offset(moment: datetime | None, begin: datetime) -> SafeString | str:
 def offset_words(seconds: float) -> str:
     """`+1.8 s`, also in front of the begin: `−2.0 s`."""
     sign, size = ("−" if seconds <= -0.05 else "+"), abs(seconds)
-    return sign + (f"{size:.1f} {saying.units()['s']}" if size < 59.95 else _long(size))
+    return sign + (f"{size:.1f} {l10n_format.units()['s']}" if size < 59.95 else _long(size))
 
 
 def _long(seconds: float) -> str:
     """Minutes with their seconds: two steps of one minute are to stay apart."""
     if seconds >= 3600:
-        return saying.duration(seconds)
+        return l10n_format.duration(seconds)
     minutes, rest = divmod(round(seconds), 60)
-    units = saying.units()
+    units = l10n_format.units()
     return f"{minutes} {units['min']} {rest} {units['s']}"

@@ -17,7 +17,7 @@ from console.cluster.models import Cluster
 from console.cluster.selectors import shown_cluster
 from console.core.fields import add_errors
 from console.core.htmx import STOP_POLLING, UNPROCESSABLE, render_page, unchanged, wants_part
-from console.core.saying import in_a_row
+from console.core.l10n_format import in_a_row
 from console.partitions.selectors import policy_of, visible_partitions
 from console.steering import selectors
 from console.steering.folded_losses import OPENED, loss_rows
