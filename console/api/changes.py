@@ -11,7 +11,7 @@ from rest_framework.exceptions import ValidationError
 from console.api.errors import ConflictError
 from console.api.idempotency import claimed
 from console.core.concurrent_changes import ChangedSinceError
-from console.core.resaying import resay
+from console.core.translate import resay
 from scheduler.contracts.errors import InputError
 
 REASON = "reason"

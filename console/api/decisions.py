@@ -16,7 +16,7 @@ from console.api.errors import ConflictError
 from console.api.plans import PlanSerializer
 from console.api.strict import valid
 from console.api.work import WorkSerializer, work_data
-from console.core.resaying import resay
+from console.core.translate import resay
 from console.steering import selectors
 from console.steering.models import Plan
 from console.steering.operations.approving import OutOfDateError, approve, reject

@@ -12,8 +12,8 @@ from rest_framework import serializers
 
 from console.core.fields import WithinTime
 from console.core.limits import beyond, refuse_beyond
-from console.core.resaying import resay
 from console.core.sentence_field import SentenceField
+from console.core.translate import resay
 
 AMOUNTS = {
     "type": "object",

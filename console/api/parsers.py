@@ -10,7 +10,7 @@ from rest_framework.parsers import JSONParser
 
 from console.api.errors import TooLargeError
 from console.core.limits import most
-from console.core.resaying import resay
+from console.core.translate import resay
 from scheduler.contracts.errors import InputError, join
 from scheduler.contracts.jsontext import Doubled, parse
 

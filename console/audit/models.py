@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy as _
 from console.audit.registry import ACTIONS
 from console.core.diff import KeyChange
 from console.core.l10n_format import is_english, set_in_type, with_aside
-from console.core.resaying import resay
 from console.core.sentence_field import SentencesField
+from console.core.translate import resay
 from scheduler.model.sentence import Sentence, from_json
 
 _WITH_ASIDE = frozenset({"job", "project"})

@@ -12,8 +12,8 @@ from console.audit.models import AuditEntry
 from console.audit.told import with_data, with_said
 from console.core.diff import KeyChange, KeyDifference, difference_of, differences
 from console.core.old_sentences import read_change
-from console.core.resaying import resay
 from console.core.templatetags.cut import Cut
+from console.core.translate import resay
 from console.core.ttl_cache import recall_answer
 from scheduler.model.sentence import Sentence
 

@@ -10,8 +10,8 @@ from django.utils.translation import pgettext
 
 from console.core.diff import KeyChange, KeyDifference
 from console.core.l10n_format import names, set_in_type
-from console.core.resaying import resay
 from console.core.templatetags.words import json_words, key_words, spelled_out
+from console.core.translate import resay
 from scheduler.model.sentence import say
 
 NAMED = 5

@@ -7,7 +7,7 @@ from django.utils.translation import ngettext
 
 from console.core import l10n_format
 from console.core.l10n_format import names
-from console.core.resaying import resay
+from console.core.translate import resay
 from console.history.past import PastStudy
 from console.history.plots import BarPlot, bars
 from console.steering.work import Work, add_work, work_of, work_words

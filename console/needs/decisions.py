@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from console.cluster.models import Cluster
 from console.core import clock
-from console.core.resaying import resay
+from console.core.translate import resay
 from console.needs.rows import Need, NeedKind
 from console.projects.models import ProjectProposal, RequestState, UrgencyRequest
 from console.projects.selectors import managed_projects, visible_proposals, visible_requests

@@ -15,8 +15,8 @@ from django.utils.translation import ngettext
 from console.cluster.models import Cluster
 from console.core import clock
 from console.core.l10n_format import names
-from console.core.resaying import resay
 from console.core.templatetags.ui import node_state
+from console.core.translate import resay
 from console.health.doctor.findings import Level
 from console.health.selectors import late_after_s
 from console.needs.rows import Need, NeedKind

@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from console.cluster.models import Job
-from console.core.resaying import said
+from console.core.translate import said
 from console.notices.models import Notice, NoticeKind
 from console.power.models import PowerIncident
 from console.projects.models import ProjectProposal, RequestState, UrgencyBy, UrgencyRequest

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from console.cluster.models import Job, JobPhase, JobRun
 from console.core import clock, l10n_format
-from console.core.resaying import resay
+from console.core.translate import resay
 from console.steering.exchanging.sets import is_exchange
 from console.steering.explanations import Known
 from console.steering.explanations.wording import exchanged_nodes

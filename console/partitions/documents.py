@@ -12,8 +12,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from console.core.resaying import resay
 from console.core.rows import Rows
+from console.core.translate import resay
 from console.partitions.balance_form import BALANCE, PREFIX, balance_document
 from console.partitions.forms import FURTHER_QUOTAS, LEVELS, TASKS, UNCONFIGURED, USERS, PolicyForm
 from console.partitions.keyword_form import users_of

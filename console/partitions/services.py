@@ -13,7 +13,7 @@ from console.audit.services import SYSTEM, Context, Subject, reason_of, record
 from console.cluster.models import Cluster
 from console.core.concurrent_changes import ChangedSinceError
 from console.core.limits import POLICY, beyond, no_room, pattern_fault, refuse_beyond
-from console.core.resaying import resay
+from console.core.translate import resay
 from console.partitions.models import Partition, PartitionAdmin, PolicyRevision
 from console.partitions.selectors import missed_revisions, policy_in_force
 from scheduler.contracts.config import decode_policy, encode_policy

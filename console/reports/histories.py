@@ -13,7 +13,7 @@ from console.audit.models import AuditEntry
 from console.audit.selectors import entry_differences, visible_entries
 from console.cluster.models import Cluster, Job
 from console.core.diff import KeyChange, KeyDifference
-from console.core.resaying import resay
+from console.core.translate import resay
 from console.partitions.selectors import visible_partitions
 from console.projects.selectors import visible_projects
 from console.steering.models import Checkpoint, Plan, PlannedAction

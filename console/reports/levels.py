@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from django.db.models import Count
 
 from console.cluster.models import Cluster, Job, JobPhase
-from console.core.resaying import resay
+from console.core.translate import resay
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from scheduler.model.jobs import Level

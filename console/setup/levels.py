@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from console.core.resaying import resay
 from console.core.rows import Rows
+from console.core.translate import resay
 from console.partitions.documents import level_document, path_steps
 from scheduler.contracts.config import decode_policy
 from scheduler.contracts.errors import InputError

@@ -93,7 +93,7 @@ def place_and_words(error: Exception) -> str:
     said = " ".join(said.split()).rstrip(".")
     if len(said) > LONGEST_SAID:
         said = f"{said[: LONGEST_SAID - 1]}…"
-    # A sentence within a sentence could not be said again in another language (console/core/resaying.py).
+    # A sentence within a sentence could not be said again in another language (console/core/translate.py).
     said = said.replace(". ", "; ")
     kind = type(error).__name__
     return f"{_place(error)}: {kind}: {said}" if said else f"{_place(error)}: {kind}"

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils import translation
 
-from console.core.resaying import resaid
+from console.core.translate import resaid
 from scheduler.contracts.config import decode_config
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.policy import decode_policy, encode_policy

@@ -9,7 +9,7 @@ from django.utils import translation
 from hypothesis import given, settings
 
 from console.core.old_sentences import LINES, LISTS, NUMBERS, PLACE, TIMES
-from console.core.resaying import resaid, resay, resay_marked
+from console.core.translate import resaid, resay, resay_marked
 from scheduler.model.reasons import SENTENCES, Reason
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.planner import plan

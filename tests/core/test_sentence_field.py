@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.utils import translation
 
-from console.core.resaying import resaid
+from console.core.translate import resaid
 from scheduler.model.sentence import Sentence, say, to_json
 from tests.factories import make_cluster, make_cycle, make_plan
 

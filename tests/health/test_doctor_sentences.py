@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from django.utils import translation
 
-from console.core.resaying import resay
+from console.core.translate import resay
 from console.health import sentences, slurm_sentences
 from console.health.doctor.findings import Finding, Level, counted, cure, fail, ok, told_again, warn
 from console.health.names import CHECKS

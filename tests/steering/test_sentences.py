@@ -5,7 +5,7 @@ from itertools import chain
 import pytest
 from django.utils import translation
 
-from console.core import old_sentences, resaying
+from console.core import old_sentences, translate
 from console.steering.decisions.facts import pauses_of, why_paused
 from console.steering.models import Incident, Pause, Plan, PlannedAction, Victim
 from console.steering.operations.pausing import pause
@@ -72,7 +72,7 @@ def test_what_is_written_down_is_data_and_is_said_in_chinese(
     monkeypatch.setattr(old_sentences, "read", reads)
     with translation.override("zh-hans"):
         for each in words:
-            assert resaying.resay(each) != each, to_json(each)  # type: ignore[arg-type]
+            assert translate.resay(each) != each, to_json(each)  # type: ignore[arg-type]
 
 
 def test_every_step_that_can_fail_or_be_refused_has_its_sentence() -> None:
@@ -90,8 +90,8 @@ def test_who_pauses_says_so_in_his_own_words_and_the_rest_is_said_in_chinese(sim
     assert isinstance(why, Sentence)
     assert why == "ann paused all partitions: It came back."
     with translation.override("zh-hans"):
-        assert resaying.said(why).endswith("It came back.")
-        assert "paused" not in resaying.said(why)
+        assert translate.said(why).endswith("It came back.")
+        assert "paused" not in translate.said(why)
 
 
 def test_what_giveway_pauses_for_stays_data(sim: Sim) -> None:

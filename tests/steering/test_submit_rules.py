@@ -15,7 +15,7 @@ from django.utils import translation
 from pytest_django import Settings
 
 from console.core import clock
-from console.core.resaying import resay
+from console.core.translate import resay
 from console.health.doctor import work
 from console.health.doctor.findings import Level
 from console.steering.operations.pausing import pause

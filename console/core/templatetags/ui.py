@@ -13,7 +13,7 @@ from django.utils.translation import pgettext
 
 from console.core import clock, l10n_format
 from console.core.markup import exact_time, time_element
-from console.core.resaying import resay, resay_marked
+from console.core.translate import resay, resay_marked
 from console.core.vocabulary import NODE_STATES, STATES, WORDS
 from scheduler.model.reasons import SENTENCES
 

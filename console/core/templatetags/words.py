@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 
 from console.core import diff, l10n_format
 from console.core.labels import label_of
-from console.core.resaying import resay
 from console.core.templatetags.cut import LISTED, and_more
+from console.core.translate import resay
 from scheduler.model.policy import SETTINGS
 from scheduler.model.sentence import Sentence
 

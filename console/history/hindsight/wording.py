@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from console.core import l10n_format
-from console.core.resaying import resay
+from console.core.translate import resay
 from console.steering.work import work_short, work_words
 from scheduler.model.resource_kinds import COUNTED
 

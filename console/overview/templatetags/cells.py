@@ -16,7 +16,6 @@ from django.utils.translation import gettext as _
 from console.cluster.models import JobPhase
 from console.core.l10n_format import in_a_row
 from console.core.markup import job_address, link_to, text
-from console.core.resaying import holding_back, resay
 from console.core.templatetags.ui import (
     ago,
     duration,
@@ -28,6 +27,7 @@ from console.core.templatetags.ui import (
     since,
     state,
 )
+from console.core.translate import holding_back, resay
 from console.overview.columns import ALWAYS, COLUMNS, RISK, STARTS
 from console.overview.folding import Folded, key_of
 from console.overview.joblists import JobList

@@ -17,8 +17,8 @@ from django.utils.translation import get_language
 from console.cluster.selectors import SeenNode
 from console.core import clock
 from console.core.markup import job_address, text
-from console.core.resaying import resay
 from console.core.templatetags.ui import colon, level_class, state
+from console.core.translate import resay
 from console.overview.firstlanes import TALL, TALL_OF_UNITS
 from console.overview.nodemap import NodeBar, Segment
 from console.overview.plots import Plot

@@ -20,7 +20,7 @@ from console.cluster.selectors import shown_cluster
 from console.core.concurrent_changes import ChangedSinceError
 from console.core.diff import KeyDifference
 from console.core.limits import most
-from console.core.resaying import resay
+from console.core.translate import resay
 from console.partitions.models import Partition
 from console.partitions.own_file import allowed_to, imports_some, require_import
 from console.partitions.priority_file import diff_config, export_config, import_config

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from console.cluster.models import Job
 from console.core import clock
 from console.core.l10n_format import names, one_after_the_other
-from console.core.resaying import holding_back
+from console.core.translate import holding_back
 from console.steering.decisions.rejections import HEEDED
 from console.steering.explanations.answer import About, AnswerLine, AnswerPart
 from console.steering.explanations.growing import starts_again

@@ -7,7 +7,7 @@ from django.utils.translation import ngettext
 
 from console.cluster.models import Job
 from console.core import l10n_format
-from console.core.resaying import resay
+from console.core.translate import resay
 from console.steering.exchanging.sets import runner_of
 from console.steering.models import Plan
 from console.steering.ways import only_stops

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.core.l10n_format import duration
-from console.core.resaying import resay
+from console.core.translate import resay
 from console.partitions.models import Partition
 from console.steering.decisions.facts import why_paused
 from console.steering.decisions.held_together import HELD_BY_USER, held_together
