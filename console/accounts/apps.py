@@ -11,7 +11,7 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         """Start to note when sessions begin, and from where; have differences say roles as pages do."""
-        from console.accounts import guesses, sessions  # noqa: F401 - their receivers connect themselves
+        from console.accounts import login_lockout, sessions  # noqa: F401 - their receivers connect themselves
         from console.accounts.models import Role, Scope
         from console.core.labels import add_labels
 

@@ -27,8 +27,8 @@ from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from console.accounts.guesses import locked_for
 from console.accounts.hashing import RETRY_S, BusyError, Turns
+from console.accounts.login_lockout import locked_for
 from console.accounts.rules import is_administrator
 from console.core.error_pages import API
 from console.core.request_log import user_of

@@ -14,7 +14,7 @@ from rest_framework.exceptions import PermissionDenied, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from console.accounts.guesses import locked_for
+from console.accounts.login_lockout import locked_for
 from console.accounts.models import User
 from console.accounts.permissions import Permission
 from console.accounts.services import account_data, change_account, end_sessions

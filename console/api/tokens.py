@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 from rest_framework.exceptions import PermissionDenied, ValidationError
 
-from console.accounts.guesses import locked_for
+from console.accounts.login_lockout import locked_for
 from console.accounts.models import ApiToken
 from console.accounts.single_sign_on import DirectoryError, NotAdmittedError
 from console.accounts.tokens import TokenData, make_token

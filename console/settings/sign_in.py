@@ -50,8 +50,8 @@ SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
 
 # --- Guessing -----------------------------------------------------------------------------------------------------
-# Where several people share an address, and for names that others try from afar: see console/accounts/guesses.py.
-AXES_HANDLER = "console.accounts.guesses.Guesses"
+# Where several people share an address, and for names that others try from afar: see console/accounts/login_lockout.py.
+AXES_HANDLER = "console.accounts.login_lockout.Guesses"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_CLIENT_IP_CALLABLE = "console.accounts.addresses.client_address"
 AXES_FAILURE_LIMIT = 10

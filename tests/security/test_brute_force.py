@@ -10,7 +10,7 @@ import time_machine
 from django.test import Client, RequestFactory
 
 from console.accounts.addresses import client_address, neighbourhood
-from console.accounts.guesses import KNOWN_MOST, WINDOW
+from console.accounts.login_lockout import KNOWN_MOST, WINDOW
 from console.accounts.models import KnownAddress, Tries, User
 from tests import factories
 from tests.factories import NOW, PASSWORD

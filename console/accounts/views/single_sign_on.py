@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET
 
 from console.accounts import oidc
 from console.accounts.access import request_id
-from console.accounts.guesses import count_failure, is_barred
+from console.accounts.login_lockout import count_failure, is_barred
 from console.accounts.provider import ProviderError
 from console.accounts.single_sign_on import NotAdmittedError, admit
 from console.accounts.too_many_requests import locked

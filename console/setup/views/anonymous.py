@@ -12,7 +12,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from console.accounts.access import request_id
-from console.accounts.guesses import count_failure, is_barred
+from console.accounts.login_lockout import count_failure, is_barred
 from console.accounts.models import User
 from console.accounts.too_many_requests import locked
 from console.core.fields import add_errors
