@@ -34,7 +34,7 @@ from ldap3.core.exceptions import (
 )
 from ldap3.utils.conv import escape_bytes, escape_filter_chars
 
-from console.accounts.hashing import Turns
+from console.accounts.bounded_hashers import Turns
 from console.accounts.single_sign_on import DirectoryError, Outsider
 
 # --- One time for several questions: none of them may wait longer than what is left of it ---

@@ -27,7 +27,7 @@ from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from console.accounts.hashing import RETRY_S, BusyError, Turns
+from console.accounts.bounded_hashers import RETRY_S, BusyError, Turns
 from console.accounts.login_lockout import locked_for
 from console.accounts.rules import is_administrator
 from console.core.error_pages import API

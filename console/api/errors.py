@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from rest_framework import exceptions, serializers
 
-from console.accounts.hashing import RETRY_S
+from console.accounts.bounded_hashers import RETRY_S
 from console.core import databases
 from console.core.error_pages import AWAY, AWAY_SAID, CLOSED, CLOSED_SAID
 

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler as drf_exception_handler
 from rest_framework.views import set_rollback
 
-from console.accounts.hashing import BusyError
+from console.accounts.bounded_hashers import BusyError
 from console.api.errors import BusyNowError, DatabaseAwayError, DatabaseClosedError, TooLargeError
 from console.core.databases import is_closed, is_passing
 from console.core.l10n_format import with_label

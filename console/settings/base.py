@@ -174,8 +174,8 @@ AUTHENTICATION_BACKENDS = [
     "console.accounts.backends.DirectoryBackend",
 ]
 PASSWORD_HASHERS = [
-    "console.accounts.hashing.Argon2",
-    "console.accounts.hashing.PBKDF2",
+    "console.accounts.bounded_hashers.Argon2",
+    "console.accounts.bounded_hashers.PBKDF2",
 ]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
