@@ -3,7 +3,7 @@
 import structlog
 from celery import shared_task
 
-from console.accounts.following import follow_directory
+from console.accounts.directory_sync import follow_directory
 from console.accounts.single_sign_on import DirectoryError
 
 log = structlog.get_logger(__name__)

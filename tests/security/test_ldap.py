@@ -13,7 +13,7 @@ from django.test import Client
 
 from console.accounts import directory
 from console.accounts.bounded_hashers import RETRY_S, Turns
-from console.accounts.following import follow_directory
+from console.accounts.directory_sync import follow_directory
 from console.accounts.models import ApiToken, Identity, Role, User
 from console.accounts.services import account_data, change_account
 from console.accounts.single_sign_on import DirectoryError
