@@ -89,7 +89,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "console.accounts.sessions.SessionLimitsMiddleware",
     "console.accounts.languages.AccountLanguageMiddleware",
-    "console.accounts.signing_first.SignInFirstMiddleware",
+    "console.accounts.login_required.SignInFirstMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
