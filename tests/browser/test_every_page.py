@@ -11,7 +11,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from playwright.sync_api import Page, expect
 
 from console.accounts.models import User
-from console.setup.first import make_code
+from console.setup.first_admin import make_code
 from console.setup.inviting import Guest, invite
 from tests import factories
 from tests.browser.conftest import enter

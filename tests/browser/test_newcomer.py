@@ -12,7 +12,7 @@ from console.accounts.models import User
 from console.partitions.models import Partition
 from console.projects.models import Project
 from console.setup.examining import examine_if_asked
-from console.setup.first import make_code
+from console.setup.first_admin import make_code
 from tests.browser.keyboard import Keyboard
 from tests.steering.conftest import Sim, sim
 

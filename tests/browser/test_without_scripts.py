@@ -12,7 +12,7 @@ from console.accounts.models import User
 from console.cluster.models import Cluster
 from console.projects.models import Project, ProjectRules, UrgencyRequest
 from console.projects.rulebook import DEFAULT_SCHEDULE, ManagerLimits, Rules, encode_rules
-from console.setup.first import make_code
+from console.setup.first_admin import make_code
 from console.steering.models import Plan, PlanState
 from tests import factories
 from tests.browser.conftest import enter

@@ -24,7 +24,7 @@ from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.partitions.services import activate_policy
 from console.projects.models import Project
-from console.setup.first import make_code
+from console.setup.first_admin import make_code
 from console.setup.models import Examination, Invitation
 from scheduler.model.kind import KIND_LIMITS
 from tests import factories

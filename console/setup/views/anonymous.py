@@ -16,7 +16,7 @@ from console.accounts.login_lockout import count_failure, is_barred
 from console.accounts.models import User
 from console.accounts.too_many_requests import locked
 from console.core.fields import add_errors
-from console.setup.first import TakenError, take_seat
+from console.setup.first_admin import TakenError, take_seat
 from console.setup.forms import AcceptForm, SeatForm
 from console.setup.inviting import SpentError, accept, find
 from console.setup.selectors import has_administrator

@@ -139,7 +139,7 @@ def _refuse_known_passwords() -> None:
 
 def _code(url: str) -> list[str]:
     """Whoever sees this terminal may take the first administrator's seat, while it is free."""
-    from console.setup.first import TakenError, make_code
+    from console.setup.first_admin import TakenError, make_code
 
     try:
         code = make_code()

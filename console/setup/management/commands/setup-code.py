@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from console.setup.first import VALID, TakenError, make_code
+from console.setup.first_admin import VALID, TakenError, make_code
 
 
 class Command(BaseCommand):

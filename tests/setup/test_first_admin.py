@@ -11,7 +11,7 @@ from django.utils import translation
 from console.accounts.models import Role, User
 from console.audit.models import AuditEntry
 from console.core import clock
-from console.setup.first import TakenError, make_code, take_seat
+from console.setup.first_admin import TakenError, make_code, take_seat
 from console.setup.models import SetupCode
 from tests import factories
 
