@@ -27,7 +27,6 @@ from console.partitions.selectors import decoded, missed_revisions, policy_in_fo
 from console.partitions.services import activate_policy
 from console.partitions.views.drafts import asked_draft
 from console.partitions.views.policy import AS_DRAFT, head, moved, readable_partition
-from scheduler.model.policy import PartitionPolicy
 
 PAGE = "partitions/quotas.html"
 TIMES = "quota-times"
@@ -132,12 +131,13 @@ def _use(request: HttpRequest, partition: Partition) -> dict[str, Any]:
     user = request.GET.get("user", "").strip()
     query = request.GET.urlencode()
     seen = (partition.pk, partition.cluster.version, partition.revision_id)
+    uses = lazy(all_uses, partition, policy)
     context = {
         "limited": bool(limits_of(policy)),
         # The same for all who see the quotas: what the template makes of it is kept by this.
         "use_looks_like": f"{seen} {get_language()} {query}",
-        "page": lazy(_page, partition, policy, user, request.GET.get("page")),
-        "uses": lazy(lambda: len(all_uses(partition, policy))),
+        "page": lazy(lambda: _page(uses(), user, request.GET.get("page"))),
+        "uses": lazy(lambda: len(uses())),
         "user_sought": user,
         "target": "quota-use",
         "query": query,
@@ -148,8 +148,7 @@ def _use(request: HttpRequest, partition: Partition) -> dict[str, Any]:
     return context
 
 
-def _page(partition: Partition, policy: PartitionPolicy, user: str, number: str | None) -> Page[Use]:
+def _page(uses: list[Use], user: str, number: str | None) -> Page[Use]:
     """Who uses how much now: the page that is asked for."""
-    uses = all_uses(partition, policy)
     found = [use for use in uses if user.casefold() in use.user.casefold()] if user else uses
     return Paginator(found, USES_PER_PAGE).get_page(number)
