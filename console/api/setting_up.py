@@ -23,9 +23,9 @@ from console.health.doctor.findings import Finding
 from console.partitions.models import Partition
 from console.projects.models import Project
 from console.setup import selectors
-from console.setup.inviting import Guest, SpentError, invite, mail, withdraw
+from console.setup.inviting import Guest, SpentError, invite, mail_invitation, withdraw
 from console.setup.models import Examination, Invitation
-from console.setup.services import ask
+from console.setup.services import request_examination
 
 MOST_DAYS = 30
 NO_PROMOTION = (
@@ -80,7 +80,7 @@ class SetupView(ApiView):
     @extend_schema(request=None, responses=SetupSerializer, operation_id="setup_examine")
     def post(self, request: Request) -> Response:
         """Have the worker examine the installation and ask Slurm's accounting; it answers within seconds."""
-        ask(self.cluster)
+        request_examination(self.cluster)
         return self._answer()
 
     def _answer(self) -> Response:
@@ -178,7 +178,7 @@ class InvitationList(OpenInvitations, ApiList):
         except DjangoValidationError as error:
             raise ValidationError(error.message_dict) from None
         link = request.build_absolute_uri(f"/invitation/?key={key}")
-        told = {**InvitationSerializer(row).data, "link": link, "mailed": mail(row, link)}
+        told = {**InvitationSerializer(row).data, "link": link, "mailed": mail_invitation(row, link)}
         return Response(told, status=status.HTTP_201_CREATED)
 
 

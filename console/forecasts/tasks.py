@@ -37,7 +37,7 @@ def train() -> None:
     if settings.REDIS_URL:
         learn.delay()
     else:
-        background_process.start()
+        background_process.start_process()
 
 
 @shared_task(name="forecasts.learn")

@@ -219,7 +219,7 @@ log = structlog.get_logger(__name__)
 TIMEOUT_S = 10
 
 
-def mail(invitation: Invitation, link: str) -> bool | None:
+def mail_invitation(invitation: Invitation, link: str) -> bool | None:
     """Whether it was sent; None when there is no address or e-mail is off."""
     if not invitation.email or not settings.GIVEWAY_EMAIL:
         return None

@@ -57,7 +57,7 @@ def import_project(
     return create_project(actor=actor, cluster=cluster, data=data, reason=reason, request_id=request_id)
 
 
-def ask(cluster: Cluster) -> None:
+def request_examination(cluster: Cluster) -> None:
     """Have the worker examine the installation."""
     Examination.objects.update_or_create(cluster=cluster, defaults={"asked_at": clock.now()})
 
