@@ -29,7 +29,9 @@ NO_CODE = {
     tokenize.ENDMARKER,
 }
 DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-CACHES = ast.Assign | ast.AnnAssign
+KEEPERS = frozenset({"dict", "defaultdict", "OrderedDict", "WeakKeyDictionary"})
+CHANGES = frozenset({"setdefault", "update", "pop", "popitem", "clear", "__setitem__"})
+MEMOS = frozenset({"cache", "lru_cache"})
 
 
 @dataclass(slots=True)
@@ -42,7 +44,8 @@ class Size:
     whole: Counter[str] = field(default_factory=Counter)
     files: Counter[str] = field(default_factory=Counter)
     classes: int = 0
-    caches: int = 0
+    caches: list[str] = field(default_factory=list)
+    memos: int = 0
     functions: list[int] = field(default_factory=list)
 
     def lines(self, folder: str = "") -> int:
@@ -92,7 +95,8 @@ def size_of(revision: str) -> Size:
         size.code[folder] += len(code)
         size.imports[folder] += len(imports)
         size.docstrings[folder] += len(docstrings)
-        size.caches += sum(_is_cache(node) for node in tree.body)
+        size.caches += [f"{name}: {each}" for each in caches_of(tree)]
+        size.memos += sum(_is_memo(node) for node in ast.walk(tree))
         for node in ast.walk(tree):
             size.classes += isinstance(node, ast.ClassDef)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
@@ -130,22 +134,59 @@ def _lines_of_docstrings(tree: ast.Module) -> set[int]:
     return found
 
 
-def _is_cache(node: ast.stmt) -> bool:
-    """Whether a module keeps something in memory: a name of its own that begins as an empty dict or the like."""
-    if not isinstance(node, CACHES) or node.value is None:
+def caches_of(tree: ast.Module) -> list[str]:
+    """The dicts that a module keeps at its top and that its functions change.
+
+    One that nothing changes is a table. One that only functions called `add_…` change is a register, which the apps
+    fill when they start.
+    """
+    kept = {name: _is_defaultdict(node) for node in tree.body for name in _names_of_dicts(node)}
+    changed: set[str] = set()
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef) and not function.name.startswith("add_"):
+            changed |= {name for name, fills in kept.items() if _changes(function, name, fills=fills)}
+    return sorted(changed)
+
+
+def _names_of_dicts(node: ast.stmt) -> list[str]:
+    if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+        return []
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    made = node.value.func if isinstance(node.value, ast.Call) else None
+    is_dict = isinstance(node.value, ast.Dict | ast.DictComp) or (
+        made is not None and ast.unparse(made).rpartition(".")[2] in KEEPERS
+    )
+    return [each.id for each in targets if isinstance(each, ast.Name)] if is_dict else []
+
+
+def _is_defaultdict(node: ast.stmt) -> bool:
+    value = getattr(node, "value", None)
+    return isinstance(value, ast.Call) and ast.unparse(value.func).endswith("defaultdict")
+
+
+def _changes(function: ast.FunctionDef, name: str, *, fills: bool) -> bool:
+    """Whether a function changes the dict of this name; `fills`: reading a key puts it there."""
+    for node in ast.walk(function):
+        match node:
+            case ast.Subscript(value=ast.Name(id=found), ctx=context) if found == name:
+                if fills or not isinstance(context, ast.Load):
+                    return True
+            case ast.Attribute(value=ast.Name(id=found), attr=attr) if found == name and attr in CHANGES:
+                return True
+            case ast.Global(names=names) if name in names:
+                return True
+    return False
+
+
+def _is_memo(node: ast.AST) -> bool:
+    """Whether it is a function whose answers `functools` keeps."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return False
-    value = node.value
-    if isinstance(value, ast.Dict):
-        return not value.keys
-    makes = isinstance(value, ast.Call) and isinstance(value.func, ast.Name | ast.Attribute)
-    name = ast.unparse(value.func) if makes and isinstance(value, ast.Call) else ""
-    return name.rpartition(".")[2] in {
-        "dict",
-        "defaultdict",
-        "OrderedDict",
-        "WeakKeyDictionary",
-        "Remembered",
-    }
+    return any(
+        isinstance(part, ast.Name) and part.id in MEMOS
+        for each in node.decorator_list
+        for part in ast.walk(each)
+    )
 
 
 def main() -> None:
@@ -162,7 +203,8 @@ def main() -> None:
         ("classes", "900", [size.classes for size in sizes]),
         ("all lines of console/steering", "11,000", [size.whole_in(STEERING) for size in sizes]),
         ("files of console/steering", "45", [size.files_in(STEERING) for size in sizes]),
-        ("dicts that a module keeps", "4", [size.caches for size in sizes]),
+        ("dicts that a module keeps and changes", "4", [len(size.caches) for size in sizes]),
+        ("functions whose answers functools keeps", "", [size.memos for size in sizes]),
         ("lines of docstrings", "", [sum(size.docstrings.values()) for size in sizes]),
         ("functions", "", [len(size.functions) for size in sizes]),
         ("lines of the longest function but one in ten", "", [s.functions[len(s.functions) * 9 // 10] for s in sizes]),
@@ -172,6 +214,10 @@ def main() -> None:
     folders = [(app, [size.lines(f"{app.rstrip('/')}/") for size in sizes], "") for app in apps]
     print()
     _print_table(["code + imports below", *revisions, ""], folders)
+    print()
+    print("Dicts that a module keeps and changes:")
+    for each in sizes[-1].caches:
+        print(f"- {each}")
 
 
 def _print_table(head: list[str], rows: list[tuple[str, list[int], str]]) -> None:

@@ -53,7 +53,7 @@ def _steering() -> Iterator[str]:
     "folders",
     [
         (
-            "accounts audit config core/test_many_rows.py partitions power projects history/test_quota_times.py "
+            "accounts audit config core/test_bulk_update.py partitions power projects history/test_quota_times.py "
             "ui/test_plots.py"
         ),
         "steering",

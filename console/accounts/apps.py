@@ -13,7 +13,7 @@ class AccountsConfig(AppConfig):
         """Start to note when sessions begin, and from where; have differences say roles as pages do."""
         from console.accounts import login_lockout, sessions  # noqa: F401 - their receivers connect themselves
         from console.accounts.models import Role, Scope
-        from console.core.labels import label_values
+        from console.core.labels import add_labels
 
-        label_values("role", Role.choices)
-        label_values("scope", Scope.choices)
+        add_labels("role", Role.choices)
+        add_labels("scope", Scope.choices)

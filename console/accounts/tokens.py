@@ -140,3 +140,18 @@ def _tell(token: ApiToken, *, made: bool, actor: str, request_id: str, reason: s
         reason=reason,
         request_id=request_id,
     )
+
+
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+"""Without those that are taken for one another."""
+GROUPS, GROUP = 5, 4
+
+
+def new_code() -> str:
+    """A code to be typed: `k7wm-…`, 99 bits."""
+    return "-".join("".join(secrets.choice(LETTERS) for _ in range(GROUP)) for _ in range(GROUPS))
+
+
+def new_key() -> str:
+    """A key for a link, 256 bits."""
+    return secrets.token_urlsafe(32)

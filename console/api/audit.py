@@ -25,11 +25,10 @@ from console.audit.checks import ChainState, chain_state, check_all
 from console.audit.exporting import FORMATS, export
 from console.audit.forms import LogFilter
 from console.audit.models import AuditEntry, ChainCheck, CheckKind, SavedSearch
-from console.audit.saved import forget_search, keep_search
-from console.audit.search import ITSELF, PEOPLE, containing, done_by
+from console.audit.search import ITSELF, PEOPLE, containing, done_by, forget_search, keep_search
 from console.audit.selectors import visible_entries
+from console.core.fields import within_time
 from console.core.l10n_format import in_a_row
-from console.core.moments import within_time
 from console.reports.histories import History, HistoryMoment, HistorySpan, job_history, project_history
 
 

@@ -30,9 +30,9 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
 from console.accounts.access import require_read
-from console.accounts.allowances import wait_for_allowance
 from console.accounts.models import User
 from console.accounts.permissions import Permission
+from console.accounts.too_many_requests import wait_for_allowance
 from console.api.errors import ConflictError, SpentAllowanceError
 from console.api.parsers import valid
 from console.api.repeats import READING, Validated, claimed, first_answer, is_one_of, once

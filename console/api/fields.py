@@ -14,8 +14,8 @@ from django_filters.fields import IsoDateTimeField
 from drf_spectacular.utils import OpenApiParameter, extend_schema_field
 from rest_framework import serializers
 
+from console.core.fields import WithinTime
 from console.core.limits import beyond, refuse_beyond
-from console.core.moments import WithinTime
 from console.core.sentence_field import SentenceField
 from console.core.translate import resay
 from console.history.answers import NamedLevel

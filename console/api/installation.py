@@ -24,10 +24,9 @@ from console.partitions.models import Partition
 from console.partitions.priority_file import allowed_to, export_config, import_config, require_import
 from console.projects.models import Project, UrgencyBy
 from console.setup import selectors
-from console.setup.asking import ask
-from console.setup.inviting import Guest, SpentError, invite, withdraw
-from console.setup.mailing import mail
+from console.setup.inviting import Guest, SpentError, invite, mail_invitation, withdraw
 from console.setup.models import Invitation
+from console.setup.services import request_examination
 
 MOST_DAYS = 30
 NO_PROMOTION = (
@@ -78,7 +77,7 @@ class SetupView(ApiView):
     @extend_schema(operation_id="setup_examine", request=None, responses=SetupSerializer)
     def post(self, request: Request) -> Response:
         """Have the worker examine the installation and ask Slurm's accounting; it answers within seconds."""
-        ask(self.cluster)
+        request_examination(self.cluster)
         return self._answer()
 
     def _answer(self) -> Response:
@@ -159,7 +158,7 @@ class Invitations(ApiViewSet):
         values["projects"] = _named("projects", projects, "code", values["projects"])
         row, key = invite(guest=Guest(**values), reason=reason, **self.by)
         link = request.build_absolute_uri(f"/invitation/?key={key}")
-        told = {**InvitationSerializer(row).data, "link": link, "mailed": mail(row, link)}
+        told = {**InvitationSerializer(row).data, "link": link, "mailed": mail_invitation(row, link)}
         return Response(told, status=status.HTTP_201_CREATED)
 
     @extend_schema(request=None, parameters=[fields.ReasonSerializer], responses={204: None})

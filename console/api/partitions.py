@@ -22,9 +22,9 @@ from console.accounts.permissions import Permission
 from console.api import fields
 from console.api.base import ApiList, ApiView, ApiViewSet, changing, reading
 from console.cluster.models import ClusterPartition, Job, JobPhase
+from console.core.concurrent_changes import MissedChanges
 from console.core.diff import KeyDifference
 from console.core.limits import POLICY
-from console.core.missed import MissedChanges
 from console.partitions import drafts as service
 from console.partitions.comparing import IN_FORCE, ComparedVersion, in_words, side
 from console.partitions.models import Partition, PolicyDraft, PolicyRevision

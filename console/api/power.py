@@ -27,7 +27,7 @@ from console.power import deciding, services
 from console.power.causes import NewDriver
 from console.power.figures import NewReading
 from console.power.incidents import incidents_of
-from console.power.loss_views import visible_losses
+from console.power.losses import visible_losses
 from console.power.models import DrainState, Measurement, MeasuringRule, PowerIncident, Processor, Source
 from console.power.overview import power_of
 from console.power.selectors import nodes_of, processors_of

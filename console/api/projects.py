@@ -21,7 +21,7 @@ from console.api import fields
 from console.api.base import ApiView, ApiViewSet, changing
 from console.api.charts import days_asked
 from console.api.openapi import WRITING
-from console.core.missed import MissedChanges
+from console.core.concurrent_changes import MissedChanges
 from console.projects import models, rulebook, selectors, services
 from console.projects.changing import change_as, change_rules, decide_request, rules_row, withdraw_request
 from console.projects.proposals import accept, propose, proposed_data, take_back, turn_down

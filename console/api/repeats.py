@@ -27,9 +27,9 @@ from console.accounts.models import User
 from console.api.errors import AnswerNotKeptError, KeyReusedError, PreconditionError
 from console.api.models import LONGEST_KEY, IdempotencyKey
 from console.core import clock
+from console.core.concurrent_changes import MissedChanges
 from console.core.l10n_format import names, set_in_type
 from console.core.limits import no_room
-from console.core.missed import MissedChanges
 
 READING = frozenset({"GET", "HEAD"})
 _VERSION = re.compile(r'(?:W/)?"(\d{1,18})-[0-9a-f]{32}"')

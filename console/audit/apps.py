@@ -16,8 +16,8 @@ class AuditConfig(AppConfig):
             sentences,
         )
         from console.audit.models import CheckKind
-        from console.core.labels import label_values
+        from console.core.labels import add_labels
         from scheduler.model.sentence import add_lines
 
         add_lines(sentences.SENTENCES)
-        label_values("checked", CheckKind.choices)
+        add_labels("checked", CheckKind.choices)

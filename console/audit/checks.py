@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F
 
 from console.audit.canonical import GENESIS
 from console.audit.models import ChainCheck, CheckKind
 from console.audit.services import SYSTEM, AuditError, Subject, record
 from console.audit.verification import VerifiedRow, verify_chain
-from console.core import clock, kept_queries
+from console.core import clock
 from scheduler.model.sentence import say
 
 logger = logging.getLogger(__name__)
@@ -53,11 +53,7 @@ class ChainState:
 
 def latest_check() -> ChainCheck | None:
     """The latest finished check."""
-    return next(iter(kept_queries.rows(_latest_finished)), None)
-
-
-def _latest_finished() -> QuerySet[ChainCheck]:
-    return ChainCheck.objects.filter(finished_at__isnull=False).order_by("-finished_at", "-id")[:1]
+    return ChainCheck.objects.filter(finished_at__isnull=False).order_by("-finished_at", "-id").first()
 
 
 def chain_state() -> ChainState:

@@ -10,7 +10,7 @@ from django.utils.translation import pgettext_lazy
 from console.audit.models import SavedSearch
 from console.audit.registry import ACTIONS
 from console.audit.search import ITSELF, PEOPLE, AuditSearch
-from console.core.moments import WithinTime
+from console.core.fields import WithinTime
 
 OBJECT_TYPES = ("partition", "project", "plan", "job", "cluster", "config", "account", "log")
 """Proposed while one types; others may be typed."""

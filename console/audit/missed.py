@@ -3,8 +3,8 @@
 from typing import Any
 
 from console.audit.models import AuditEntry
+from console.core.concurrent_changes import MissedChanges
 from console.core.diff import differences
-from console.core.missed import MissedChanges
 
 
 def missed_changes(since: int, current: int, **of: Any) -> MissedChanges | None:

@@ -6,9 +6,9 @@ import rules
 
 from console.accounts.permissions import Permission
 from console.accounts.rules import is_signed_in, reads_everything
+from console.audit.contributions import own_rows
 from console.audit.models import AuditEntry
 from console.audit.selectors import visible_entries
-from console.audit.visibility import own_rows
 
 
 @rules.predicate

@@ -6,9 +6,13 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
+from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.db.models import Max, Q, QuerySet
 
-from console.audit.models import SYSTEM_ACTOR, AuditEntry
+from console.accounts.models import User
+from console.audit.models import SYSTEM_ACTOR, AuditEntry, SavedSearch
+from console.core.limits import no_room
 
 PAGE_SIZE = 50
 LOOK_THROUGH = 20_000
@@ -161,3 +165,21 @@ def file_stem(wanted: dict[str, Any], at: datetime) -> str:
     parts = [f"{name}-{value}" for name, value in wanted.items()]
     words = re.sub(r"[^A-Za-z0-9._-]+", "_", "-".join(["audit", *parts]))[:LONGEST_STEM].rstrip("-._")
     return f"{words}-{at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+
+
+def keep_search(owner: User, *, name: str, query: str) -> SavedSearch:
+    """Keep a search; the same name again replaces it. `ValidationError` when there are too many."""
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=owner.pk)
+        own = SavedSearch.objects.filter(owner=owner)
+        full = no_room("searches", own.count())
+        if full and not own.filter(name=name).exists():
+            raise ValidationError({"name": full})
+        SavedSearch(owner=owner, name=name, query=query).clean_fields(exclude=["owner"])
+        search, _made = own.update_or_create(name=name, defaults={"owner": owner, "query": query})
+    return search
+
+
+def forget_search(owner: User, pk: int) -> bool:
+    """Remove one's own search; False when there is none."""
+    return SavedSearch.objects.filter(owner=owner, pk=pk).delete()[0] > 0

@@ -1,7 +1,5 @@
 """Reading the audit log."""
 
-from collections import OrderedDict
-from threading import Lock
 from typing import Any
 
 from django.db.models import QuerySet
@@ -9,14 +7,18 @@ from django.utils.translation import get_language
 
 from console.accounts.rules import is_signed_in, reads_everything
 from console.audit.canonical import GENESIS, row_hash
+from console.audit.contributions import own_rows
 from console.audit.models import AuditEntry
 from console.audit.told import with_data, with_said
-from console.audit.visibility import own_rows
 from console.core.diff import KeyChange, KeyDifference, difference_of, differences
 from console.core.old_sentences import read_change
 from console.core.templatetags.cut import Cut
 from console.core.translate import resay
+from console.core.ttl_cache import recall_answer
 from scheduler.model.sentence import Sentence
+
+MOST_CUTS = 500
+"""So many cuts are kept: thousands of names take long to compare."""
 
 
 def visible_entries(user: Any) -> QuerySet[AuditEntry]:
@@ -28,37 +30,15 @@ def visible_entries(user: Any) -> QuerySet[AuditEntry]:
     return AuditEntry.objects.none() if rows is None else AuditEntry.objects.filter(rows)
 
 
-class _Kept:
-    """Cuts of rows that were asked for lately. A row never changes, and thousands of names take long to compare."""
-
-    MOST = 500
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._cuts: OrderedDict[tuple[str, int, str | None], Cut] = OrderedDict()
-
-    def of(self, entry: AuditEntry, most: int) -> Cut:
-        """From memory, or worked out and remembered. Imports are told in the reader's language."""
-        key = (entry.hash, most, get_language())
-        with self._lock:
-            if found := self._cuts.get(key):
-                self._cuts.move_to_end(key)
-                return found
-        whole = entry_differences(entry)
-        cut = Cut(whole[:most], max(0, len(whole) - most))
-        with self._lock:
-            self._cuts[key] = cut
-            while len(self._cuts) > self.MOST:
-                self._cuts.popitem(last=False)
-        return cut
-
-
-_kept = _Kept()
-
-
 def first_differences(entry: AuditEntry, most: int) -> Cut:
     """What a row changed, so many keys of it at most: one may have changed thousands of names."""
-    return _kept.of(entry, most)
+    key = (entry.hash, most, get_language())  # imports are told in the reader's language
+    return recall_answer("differences", key, lambda: _cut(entry, most), most=MOST_CUTS)
+
+
+def _cut(entry: AuditEntry, most: int) -> Cut:
+    whole = entry_differences(entry)
+    return Cut(whole[:most], max(0, len(whole) - most))
 
 
 def entry_differences(entry: AuditEntry) -> list[KeyDifference]:

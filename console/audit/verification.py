@@ -11,8 +11,8 @@ from django.db.models import Max
 from console.audit import triggers
 from console.audit.anchors import Anchor, BrokenAnchorError, anchor_file, read_anchors
 from console.audit.canonical import FIELDS, GENESIS, SAID, row_hash
+from console.audit.contributions import witnesses
 from console.audit.models import AuditEntry, AuditHead
-from console.audit.witnesses import witnesses
 from console.core import clock
 from scheduler.model.sentence import Listed, Sentence, say
 

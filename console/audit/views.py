@@ -14,11 +14,9 @@ from console.audit.checks import chain_state, check_all
 from console.audit.exporting import FORMATS, export
 from console.audit.forms import OBJECT_TYPES, LogFilter, SearchName
 from console.audit.models import SavedSearch
-from console.audit.saved import forget_search, keep_search
-from console.audit.search import AuditSearch, Page, place_in_log, read_page
+from console.audit.search import AuditSearch, Page, forget_search, keep_search, place_in_log, read_page
 from console.audit.selectors import hash_fits, neighbours, visible_entries
-from console.audit.shown import LISTED, LISTED_ALONE, ShownRow, folded
-from console.audit.sidebyside import side_by_side
+from console.audit.shown import LISTED, LISTED_ALONE, ShownRow, folded, side_by_side
 from console.core.htmx import render_page
 
 NOTHING = Page([], None)

@@ -1,9 +1,9 @@
 """Reading the mirror. Pages and the API come here; only steering goes through `connect`."""
 
+import functools
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -12,7 +12,6 @@ from django.db.models import Case, QuerySet, TextField, Value, When
 from django.db.models.functions import Cast
 
 from console.cluster.models import Cluster, Node
-from console.core import kept_queries
 
 Kind = tuple[tuple[str, int], ...]
 
@@ -38,30 +37,19 @@ class SeenNode(NamedTuple):
 
 def shown_cluster() -> Cluster:
     """The row of the cluster that the settings name, as the pages show it; made at first use."""
-    for found in kept_queries.rows(_named, settings.GIVEWAY_CLUSTER_NAME):
-        return found
     row, _ = Cluster.objects.get_or_create(
         name=settings.GIVEWAY_CLUSTER_NAME, defaults={"kind": settings.GIVEWAY_CLUSTER}
     )
     return row
 
 
-def _named(name: str) -> QuerySet[Cluster]:
-    return Cluster.objects.filter(name=name)
-
-
 def seen_nodes(cluster: Cluster) -> list[SeenNode]:
     """All nodes by name. Most of them have the same as others: what is written alike is decoded once, and shared.
 
-    What nobody has changed since the last look is not made again, so nobody may change what a node has or holds.
+    So nobody may change what a node has or holds.
     """
-    rows = kept_queries.rows(_node_rows, cluster.pk)
-    before = _seen.get(cluster.pk, {})
-    now = {row: before.get(row) or _seen_node(row) for row in rows}
-    if len(_seen) > MOST_CLUSTERS:
-        _seen.clear()
-    _seen[cluster.pk] = now
-    return list(now.values())
+    decoded = functools.cache(json.loads)
+    return [_seen_node(row, decoded) for row in _node_rows(cluster.pk)]
 
 
 _UP = Case(When(up=True, then=Value("up")), default=Value(""), output_field=TextField())
@@ -79,23 +67,13 @@ def _node_rows(cluster: int) -> QuerySet[Node, Any]:
     )
 
 
-MOST_CLUSTERS = 8
-_seen: dict[int, dict[tuple[Any, ...], SeenNode]] = {}
-"""Of each cluster the nodes of the last look, by all that was read of them: a row that is the same is the same node."""
-
-
-def _seen_node(row: tuple[Any, ...]) -> SeenNode:
+def _seen_node(row: tuple[Any, ...], decoded: Callable[[str], Any]) -> SeenNode:
     pk, name, up, state, reason, unit, total, used, partitions, own_units = row
     return SeenNode(
-        *(pk, name, bool(up), state, reason, _decoded(total), _decoded(used), tuple(_decoded(partitions))),
+        *(pk, name, bool(up), state, reason, decoded(total), decoded(used), tuple(decoded(partitions))),
         unit=unit,
-        own_units=_decoded(own_units),
+        own_units=decoded(own_units),
     )
-
-
-@lru_cache(maxsize=10_000)
-def _decoded(text: str) -> Any:
-    return json.loads(text)
 
 
 def kind_of(total: Mapping[str, int]) -> Kind:

@@ -1,10 +1,10 @@
 """Writing the mirror: only what has changed since the last look is written."""
 
+import functools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from django.db import transaction
 from django.db.models import F, QuerySet, TextField
@@ -12,23 +12,14 @@ from django.db.models.functions import Cast
 
 from console.cluster.lives import end_runs, go_on
 from console.cluster.models import LONGEST_UNIT, Cluster, ClusterPartition, Job, JobPhase, JobRun, Node
-from console.cluster.written_jobs import (
-    KEPT_MARK,
-    MANY,
-    PK,
-    PLACE_FIELDS,
-    PLACES,
-    Rows,
-    rows_as_kept,
-    will_be_kept,
-    written_row,
-)
-from console.core import clock, kept_queries
+from console.core import clock
 from console.core.bulk_update import delete_rows, update_rows
 from scheduler.model.observation import Observation
 
 BATCH = 300
 """Rows per statement: SQLite takes about 32,000 values in one."""
+MANY = 5_000
+"""Rows that are read at a time."""
 
 _KEYS = ("cluster", "job_id", "partition")
 _JOB_FIELDS = [
@@ -38,6 +29,8 @@ _JOB_FIELDS = [
 ]
 VERDICT_FIELDS = ("verdict", "reason", "explain", "startable", "plan", "line_ordered", "keeps_place")
 """What is decided about a job: of one that waits it changes much more often than what is observed of it."""
+PLACE_FIELDS = ("place", "line_place", "own_priority")
+"""What moves for all who wait when one joins the line: too often to write whole rows for it."""
 _NODE_JSON = ("total", "used", "features", "partitions", "own_units")
 _NODE_FIELDS = ("up", "state", "state_reason", "unit", "booted", *_NODE_JSON)
 
@@ -80,7 +73,7 @@ def write_jobs(cluster: Cluster, rows: Sequence[JobRow]) -> bool:
 
     Jobs that are no longer there are marked as ended and kept for the story of a job.
     """
-    changes = _Changes(rows_as_kept(cluster), rows)
+    changes = _Changes(_known_jobs(cluster), rows)
     go_on(cluster, changes.fresh, BATCH)
     Job.objects.bulk_create(
         changes.fresh,
@@ -91,44 +84,52 @@ def write_jobs(cluster: Cluster, rows: Sequence[JobRow]) -> bool:
     )
     update_rows(Job, PLACE_FIELDS, changes.moved)
     update_rows(Job, (*VERDICT_FIELDS, *PLACE_FIELDS, "fingerprint"), changes.decided)
-    _mark_ended([row[PK] for row in changes.gone.values()])
+    _mark_ended([row.pk for row in changes.gone.values()])
     if changes.gone:
         # One that waited in several partitions and has started leaves the others only.
         end_runs(cluster, {job_id for job_id, _ in changes.gone} - {row.key[0] for row in rows}, BATCH)
-    will_be_kept(
-        cluster, changes.after | {(job.job_id, job.partition): written_row(job) for job in changes.fresh}
-    )
     return bool(changes.fresh or changes.decided or changes.moved or changes.gone)
+
+
+class _KnownJob(NamedTuple):
+    """What a row is compared by. `places`: `PLACE_FIELDS`."""
+
+    pk: int
+    mark: str
+    places: tuple[int, int, int | None]
+
+
+def _known_jobs(cluster: Cluster) -> dict[tuple[str, str], _KnownJob]:
+    """The kept rows of jobs that have not ended, by job and partition."""
+    living = Job.objects.filter(cluster=cluster).exclude(phase=JobPhase.ENDED)
+    asked = living.values_list("job_id", "partition", "pk", "fingerprint", *PLACE_FIELDS)
+    return {row[:2]: _KnownJob(row[2], row[3], row[4:]) for row in asked.iterator(chunk_size=MANY)}
 
 
 class _Changes:
     """What is to be written so that the kept rows become others.
 
     `fresh`: rows to write whole. `moved`, `decided`: the values of those of which only the places, or the verdict, are
-    other. `gone`: kept rows that are no more. `after`: what is kept then, but for the fresh ones.
+    other. `gone`: kept rows that are no more.
     """
 
-    def __init__(self, known: Rows, rows: Iterable[JobRow]) -> None:
+    def __init__(self, known: Mapping[tuple[str, str], _KnownJob], rows: Iterable[JobRow]) -> None:
         self.fresh: list[Job] = []
         self.decided: list[tuple[Any, ...]] = []
         self.moved: list[tuple[Any, ...]] = []
-        self.gone, self.after = known.copy(), known.copy()
+        self.gone = dict(known)
         for row in rows:
             key, mark = row.key, row.mark
             before = self.gone.pop(key, None)
-            if before is not None and before[KEPT_MARK] == mark:  # as nearly all are
-                if before[PLACES] != row.places:
-                    self.moved.append((*row.places, before[PK]))
-                    self.after[key] = (*key, before[PK], mark, *row.places)
-            elif before is not None and before[KEPT_MARK][:MARK] == mark[:MARK]:
-                self.decided.append((*row.verdict, *row.places, mark, before[PK]))
-                self.after[key] = (*key, before[PK], mark, *row.places)
+            if before is not None and before.mark == mark:  # as nearly all are
+                if before.places != row.places:
+                    self.moved.append((*row.places, before.pk))
+            elif before is not None and before.mark[:MARK] == mark[:MARK]:
+                self.decided.append((*row.verdict, *row.places, mark, before.pk))
             else:
                 job = row.build()
                 job.fingerprint = mark
                 self.fresh.append(job)
-        for key in self.gone:
-            del self.after[key]
 
 
 def _mark_ended(keys: Sequence[int]) -> None:
@@ -193,13 +194,8 @@ def _known_nodes(cluster: Cluster) -> dict[str, tuple[Any, ...]]:
     columns = [f"{field}_text" if field in texts else field for field in _NODE_FIELDS]
     plain = len(_NODE_FIELDS) - len(_NODE_JSON)
     found = asked.values_list("name", "pk", *columns).iterator(chunk_size=MANY)
-    return {row[0]: (*row[1 : 2 + plain], *map(_decoded, row[2 + plain :])) for row in found}
-
-
-@lru_cache(maxsize=8192)
-def _decoded(text: str) -> Any:
-    """Of thousands of nodes most are alike, and as they were."""
-    return json.loads(text)
+    decoded = functools.cache(json.loads)  # of thousands of nodes most are alike
+    return {row[0]: (*row[1 : 2 + plain], *map(decoded, row[2 + plain :])) for row in found}
 
 
 def _used(observation: Observation) -> dict[str, dict[str, int]]:
@@ -234,7 +230,7 @@ def _states(cluster: int) -> QuerySet[ClusterPartition, tuple[str, str]]:
 
 
 def _write_partitions(cluster: Cluster, observation: Observation) -> bool:
-    known = dict(kept_queries.rows(_states, cluster.pk))
+    known = dict(_states(cluster.pk))
     seen = {partition.name: partition.state for partition in observation.partitions}
     for name, state in seen.items():
         if known.get(name) != state:

@@ -12,7 +12,7 @@ from django.conf import settings
 _processes: list[Popen[bytes]] = []
 
 
-def start() -> None:
+def start_process() -> None:
     """Start the process, unless it runs."""
     _processes[:] = [process for process in _processes if process.poll() is None]
     if not _processes:

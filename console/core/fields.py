@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 _BETWEEN = re.compile(r"[\s,;]+")
@@ -83,3 +85,25 @@ def add_errors(form: forms.BaseForm, errors: Iterable[tuple[str, list[str]]]) ->
     """A service's errors at the fields of the form; what belongs to none stands above the form."""
     for field, messages in errors:
         form.add_error(field if field in form.fields else None, messages)
+
+
+def within_time(moment: datetime) -> datetime:
+    """The moment in UTC. Raises `ValueError` before the year 1 and after 9999, where there is none."""
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(str(moment)) from None
+
+
+class WithinTime(forms.DateTimeField):
+    """To be put before a field of moments: one that is out of all bounds is refused like any that makes no sense."""
+
+    def to_python(self, value: Any) -> datetime | None:
+        """The moment as it was typed."""
+        moment: datetime | None = super().to_python(value)
+        try:
+            if moment is not None:
+                within_time(moment)
+        except ValueError:
+            raise ValidationError(self.error_messages["invalid"], code="invalid") from None
+        return moment

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from types import MappingProxyType
 
 from django.utils.translation import get_language, pgettext
@@ -24,19 +24,13 @@ _SIZES = (("s", 1, 90), ("min", 60, 5400), ("h", 3600, 129600), ("d", 86400, 0))
 """Units of durations: their names, their seconds, and from how many seconds on the next one is said."""
 
 
+say_again = _
+"""Goes with its last caller, `console/steering/templatetags/plan_rows.py`."""
+
+
 def is_english() -> bool:
     """Whether what is being written is for a reader of English."""
     return (get_language() or "en").startswith("en")
-
-
-def say_again(sentence: str) -> str:
-    """`gettext` for what a page says hundreds of times: imported as `_`, it looks each sentence up once a language."""
-    return _kept(sentence, get_language())
-
-
-@lru_cache(maxsize=1024)
-def _kept(sentence: str, _language: str | None) -> str:
-    return _(sentence)
 
 
 def units() -> Mapping[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 _LABELS: dict[str, dict[str, Any]] = {}
 
 
-def label_values(key: str, choices: Iterable[tuple[Any, Any]]) -> None:
+def add_labels(key: str, choices: Iterable[tuple[Any, Any]]) -> None:
     """Say the values of a document's key with these labels; a key that two kinds of documents have adds up."""
     _LABELS.setdefault(key, {}).update((str(value), label) for value, label in choices)
 

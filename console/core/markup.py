@@ -1,7 +1,7 @@
 """HTML that is written in code, where a page has thousands of pieces of it. What is not our own goes through `text`."""
 
 import html
-from datetime import datetime, tzinfo
+from datetime import datetime
 from functools import lru_cache
 from urllib.parse import quote
 
@@ -40,18 +40,16 @@ def _link_to(view: str, argument: str | int, _prefix: str) -> SafeString:
 
 def exact_time(moment: datetime) -> SafeString:
     """A moment to the second, with its zone: the reader's."""
-    said = _clock_time(moment, timezone.get_current_timezone())
+    said = _clock_time(moment)
     return SafeString(f'<time datetime="{moment.isoformat()}">{said}</time>')
 
 
 def time_element(moment: datetime, style: str, said: str) -> SafeString:
     """A moment in words, kept current by live.js, with the exact time on hover."""
-    exact = _clock_time(moment, timezone.get_current_timezone())
+    exact = _clock_time(moment)
     machine = moment.isoformat(timespec="seconds")
     return SafeString(f'<time datetime="{machine}" data-age="{style}" title="{exact}">{text(said)}</time>')
 
 
-@lru_cache(maxsize=4096)
-def _clock_time(moment: datetime, zone: tzinfo) -> str:
-    """Kept: when a job began stands on page after page."""
-    return f"{moment.astimezone(zone):%Y-%m-%d %H:%M:%S %Z}"
+def _clock_time(moment: datetime) -> str:
+    return f"{timezone.localtime(moment):%Y-%m-%d %H:%M:%S %Z}"

@@ -20,7 +20,6 @@ from console.cluster.services import show_change
 from console.core import clock
 from console.core.bulk_update import update_rows
 from console.core.duty_cycle import DutyCycle, take_portions
-from console.core.remembered import on_forgetting
 from console.forecasts.learning import load, since
 from console.forecasts.models import JobForecast, KeptRun, RunTimeModel
 from console.forecasts.requests import facts_of, size_of
@@ -365,12 +364,3 @@ def _ran(cluster: Cluster, keys: Sequence[Key]) -> dict[Key, int]:
         told = sorted(rows.values_list("end", "pk", "start", "job_id", "submit"))
         found.update({(job_id, submit): end - start for end, _, start, job_id, submit in told})
     return found
-
-
-_FORECASTERS: dict[int, Forecaster] = {}
-"""By cluster. What it holds follows from the database: a process without one makes it."""
-on_forgetting(_FORECASTERS.clear)
-
-
-def forecaster(cluster: Cluster) -> Forecaster:
-    return _FORECASTERS.setdefault(cluster.pk, Forecaster(cluster))

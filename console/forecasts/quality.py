@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from console.cluster.models import Cluster
 from console.core import clock
-from console.core.remembered import Remembered
+from console.core.ttl_cache import recall_answer
 from console.forecasts.learning import ended_job
 from console.forecasts.models import AccountingRead, JobForecast, KeptRun, RunTimeModel
 from scheduler.forecast.facts import JobFacts
@@ -86,9 +86,6 @@ class _Ended(NamedTuple):
     ended_at: datetime
 
 
-_known: Remembered[ForecastQuality] = Remembered()
-
-
 def forecast_quality(cluster: Cluster, partitions: Iterable[str]) -> ForecastQuality:
     """The forecasts of jobs that ended within the last weeks in some partitions; six queries, whatever there is,
     and three where no more have ended since somebody asked within the last minute."""
@@ -99,7 +96,7 @@ def forecast_quality(cluster: Cluster, partitions: Iterable[str]) -> ForecastQua
     latest = ended.values_list("pk", "ended_at", "ran_s").first()
     key = (cluster.pk, names, since.date(), latest)
     return replace(
-        _known.of(key, lambda: _quality(cluster, ended, since.date())),
+        recall_answer("forecast quality", key, lambda: _quality(cluster, ended, since.date())),
         models=list(RunTimeModel.objects.filter(cluster=cluster).defer("body")[:MOST_MODELS]),
         fault=AccountingRead.objects.filter(cluster=cluster).values_list("fault", flat=True).first() or "",
     )

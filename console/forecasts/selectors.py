@@ -6,13 +6,12 @@ from datetime import datetime
 from django.db.models import QuerySet
 
 from console.cluster.models import Cluster, Job
-from console.core import kept_queries
 from console.forecasts.models import JobForecast, RunTimeModel
 
 
 def expected_ends(cluster: Cluster) -> dict[tuple[str, int], int]:
     """By job and start: when its run is expected to have ended with four chances in five (epoch seconds)."""
-    ends = kept_queries.rows(_expected, cluster.pk)
+    ends = _expected(cluster.pk)
     return {(job_id, start): end for job_id, start, end in ends if start is not None and end is not None}
 
 

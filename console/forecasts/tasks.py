@@ -4,8 +4,9 @@ from celery import shared_task
 from django.conf import settings
 
 from console.cluster.connect import configured_cluster
+from console.cluster.memory import memory_of
 from console.core import background_process
-from console.forecasts.forecaster import forecaster
+from console.forecasts.forecaster import Forecaster
 from console.forecasts.learning import is_due, learn_if_due
 from console.forecasts.recording import forget_old_history, keep_accounted, keep_seen
 
@@ -24,7 +25,7 @@ def keep() -> None:
 @shared_task(name="forecasts.forecast")
 def forecast() -> None:
     """Say of new jobs how long they will run, and of running ones when they end."""
-    forecaster(configured_cluster()).forecast_if_due()
+    memory_of(Forecaster, configured_cluster()).forecast_if_due()
 
 
 @shared_task(name="forecasts.train")
@@ -35,7 +36,7 @@ def train() -> None:
     if settings.REDIS_URL:
         learn.delay()
     else:
-        background_process.start()
+        background_process.start_process()
 
 
 @shared_task(name="forecasts.learn")

@@ -11,8 +11,8 @@ from django.db.models import Count, F, QuerySet, Sum, TextField
 from django.db.models.functions import Cast
 
 from console.cluster.models import Cluster, Job, JobPhase, Node
-from console.core import clock, kept_queries
-from console.core.remembered import Remembered
+from console.core import clock
+from console.core.ttl_cache import recall_answer
 from console.history.models import PartitionMinute, QuotaMinute
 from console.history.timeline import SPANS, by_step, span_asked
 from console.partitions.models import Partition
@@ -251,9 +251,6 @@ class QuotaTimes:
     lines: list[QuotaLine]
 
 
-_known: "Remembered[QuotaTimes]" = Remembered()
-
-
 def usual_level(policy: PartitionPolicy) -> int | None:
     """The rank of the level that is shown unless another is asked for: the highest with a limit, else the highest."""
     limited = next((limit.rank for limit in limits_of(policy)), 0)
@@ -268,7 +265,7 @@ def read_quota_times(
     `quota_times_key` says, if that is known already."""
     name = span_asked(asked)
     key = quota_times_key(partition, policy, rank, name) if known_by is None else known_by
-    return _known.of(key, lambda: _read(partition, policy, rank, name))
+    return recall_answer("quota times", key, lambda: _read(partition, policy, rank, name))
 
 
 def quota_times_key(
@@ -277,7 +274,7 @@ def quota_times_key(
     """Equal as long as these times are: no minute was added and no step has begun. One query."""
     name = span_asked(asked)
     first = SPANS[name].begins(clock.now())[0]
-    latest = kept_queries.rows(_latest, partition.cluster_id, partition.name, rank)
+    latest = list(_latest(partition.cluster_id, partition.name, rank))
     return partition.pk, rank, policy.levels[rank].name, name, first.isoformat(), *latest
 
 

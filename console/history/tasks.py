@@ -26,4 +26,4 @@ def study(pk: int) -> None:
     if settings.REDIS_URL:
         work_off(pk)
     else:
-        background_process.start()
+        background_process.start_process()

@@ -17,8 +17,8 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from console.core import clock, kept_queries
-from console.core.remembered import Remembered
+from console.core import clock
+from console.core.ttl_cache import recall_answer
 from console.history.models import PartitionMinute
 from console.partitions.models import Partition
 from console.steering.selectors import Work, add_work
@@ -250,16 +250,15 @@ def read_timeline(partition: Partition, asked: str, known_by: Hashable = None) -
     """The partition's timeline; a span that there is not counts as the usual one. Two queries, one where nobody has
     added a minute since somebody looked. `known_by`: what `timeline_key` says, if that is known already."""
     name = span_asked(asked)
-    return _known.of(
-        timeline_key(partition, name) if known_by is None else known_by, lambda: _read(partition, name)
-    )
+    key = timeline_key(partition, name) if known_by is None else known_by
+    return recall_answer("timeline", key, lambda: _read(partition, name))
 
 
 def timeline_key(partition: Partition, asked: str) -> tuple[Hashable, ...]:
     """Equal as long as the timeline is: no minute was added and no step has begun. One query."""
     name = span_asked(asked)
     first = SPANS[name].begins(clock.now())[0]
-    latest = kept_queries.rows(_latest, partition.cluster_id, partition.name)
+    latest = list(_latest(partition.cluster_id, partition.name))
     return partition.pk, name, first.isoformat(), *latest
 
 
@@ -274,9 +273,6 @@ def _read(partition: Partition, name: str) -> Timeline:
     for step, minutes in _minutes(partition, steps[0].at, now, span.step):
         _add(steps[min(len(steps) - 1, step)], minutes)
     return Timeline(name, steps, _main(steps))
-
-
-_known: "Remembered[Timeline]" = Remembered()
 
 
 class _Minutes(NamedTuple):

@@ -18,7 +18,7 @@ from django.utils.translation import pgettext
 from console.cluster.models import Cluster
 from console.core import clock
 from console.core.l10n_format import in_a_row
-from console.core.remembered import Remembered
+from console.core.ttl_cache import recall_answer
 from console.forecasts.models import JobForecast
 from console.starts.models import ExpectedStart
 from console.starts.quality import NEAR_S, SEEN_S
@@ -268,7 +268,6 @@ QUESTIONS = ("waits", "work", "projects", "stops", "forecasts", "unevenness")
 
 LEAST_FORECASTS = 30
 RUN_TIMES, STARTS = "run_times", "starts"
-_known: Remembered[list[ForecastNearness]] = Remembered()
 
 
 def nearness(cluster: Cluster, names: Sequence[str], period: Period) -> list[ForecastNearness]:
@@ -276,7 +275,8 @@ def nearness(cluster: Cluster, names: Sequence[str], period: Period) -> list[For
     ended = JobForecast.objects.filter(cluster=cluster, ended_at__isnull=False).order_by("-ended_at")
     gone = ExpectedStart.objects.filter(cluster=cluster, gone_at__isnull=False).order_by("-gone_at")
     latest = ended.values_list("pk", "ended_at").first(), gone.values_list("pk", "gone_at").first()
-    return _known.of((cluster.pk, tuple(names), period, latest), lambda: _nearness(cluster, names, period))
+    key = (cluster.pk, tuple(names), period, latest)
+    return recall_answer("nearness", key, lambda: _nearness(cluster, names, period))
 
 
 def _nearness(cluster: Cluster, names: Sequence[str], period: Period) -> list[ForecastNearness]:

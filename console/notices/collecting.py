@@ -14,8 +14,8 @@ from console.audit.services import SYSTEM
 from console.cluster.models import Cluster, Job, JobPhase, Node
 from console.core import clock
 from console.notices import texts
-from console.notices.administrators import Administrators
 from console.notices.models import Notice, NoticeKind
+from console.notices.recipients import Administrators
 from console.notices.requests import NO_PLAN, requests
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of

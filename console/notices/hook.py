@@ -16,7 +16,7 @@ from console.core import clock
 from console.notices import texts
 from console.notices.models import Notice
 from console.notices.outbox import HOOK
-from console.notices.spoken import Spoken
+from console.notices.recipients import Spoken
 
 BATCH = 500
 TIMEOUT_S = 5

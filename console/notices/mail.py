@@ -16,7 +16,7 @@ from console.core import clock
 from console.notices import texts
 from console.notices.models import Notice
 from console.notices.outbox import MAIL
-from console.notices.spoken import Spoken
+from console.notices.recipients import Spoken
 
 MOST_IN_ONE = 200
 ONE_MANS_FAULT = (smtplib.SMTPRecipientsRefused, smtplib.SMTPDataError, smtplib.SMTPSenderRefused)

@@ -16,11 +16,11 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from console.cluster.models import Job, JobPhase
 from console.core.l10n_format import in_a_row
-from console.core.l10n_format import say_again as _
 from console.core.markup import link_to, text
 from console.core.sentence_field import read_sentence, written_sentence
 from console.core.templatetags.ui import (

@@ -15,13 +15,13 @@ from django.db.models import F, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.http import QueryDict
 from django.utils.functional import Promise
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from console.cluster.lookups import HasAnyKey
 from console.cluster.models import Job
 from console.cluster.selectors import SeenNode, alike
 from console.core import clock, l10n_format
-from console.core.l10n_format import say_again as _
 from console.core.templatetags.ui import node_state
 from console.overview.openplans import OpenPlan
 from console.reports import squares

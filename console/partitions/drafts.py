@@ -13,9 +13,8 @@ from django.utils.translation import gettext_noop
 
 from console.audit.missed import deleted_by, missed_changes
 from console.audit.services import Context, reason_of, record
-from console.core.concurrent_changes import ChangedSinceError
+from console.core.concurrent_changes import ChangedSinceError, MissedChanges
 from console.core.limits import no_room
-from console.core.missed import MissedChanges
 from console.partitions.models import Partition, PolicyDraft, PolicyRevision
 from console.partitions.selectors import policy_in_force
 from console.partitions.services import activate_policy, checked, subject_of

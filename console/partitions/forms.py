@@ -14,9 +14,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from console.core import clock
-from console.core.fields import NamesField, NumberField, ReasonField, SwitchField, WholeField
+from console.core.fields import NamesField, NumberField, ReasonField, SwitchField, WholeField, WithinTime
 from console.core.l10n_format import set_in_type
-from console.core.moments import WithinTime
 from console.partitions.models import Partition, PolicyDraft
 from console.partitions.quotas import JOBS, QuotaKind, limits_of, resource_word, resources_of
 from console.partitions.selectors import decoded, policy_of

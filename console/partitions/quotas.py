@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 
 from console.cluster.models import Job, JobPhase, Node
 from console.core import l10n_format
-from console.core.remembered import Remembered
 from console.partitions.models import Partition
 from scheduler.model.policy import PartitionPolicy
 from scheduler.model.words import resource_order
@@ -123,15 +122,6 @@ def all_uses(partition: Partition, policy: PartitionPolicy) -> list[Use]:
     limits = limits_of(policy)
     taken = taken_of(Job.objects.filter(cluster=partition.cluster_id), {partition.name: limits})
     return uses_in(partition.name, limits, taken)
-
-
-def uses_shown(partition: Partition, policy: PartitionPolicy) -> list[Use]:
-    """The same for a page, once for each version of the mirror and revision of the policy."""
-    key = (partition.pk, partition.revision_id, partition.cluster.version)
-    return _shown.of(key, lambda: all_uses(partition, policy))
-
-
-_shown: "Remembered[list[Use]]" = Remembered(most=16)
 
 
 def uses_in(partition: str, limits: Iterable[LevelLimit], taken: Counter[Meter]) -> list[Use]:

@@ -7,8 +7,7 @@ from django.db.models import Q
 
 from console.accounts.permissions import Permission
 from console.accounts.rules import is_administrator, is_signed_in, once, reads_everything
-from console.audit.visibility import add_scope
-from console.audit.witnesses import add_witness
+from console.audit.contributions import add_scope, add_witness
 from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import administered_partitions
 

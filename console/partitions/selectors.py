@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 
 from console.accounts.rules import is_signed_in, once
 from console.cluster.models import Cluster
+from console.core.concurrent_changes import MissedChanges
 from console.core.diff import differences
-from console.core.missed import MissedChanges
 from console.partitions.models import Partition, PartitionAdmin, PolicyRevision
 from scheduler.contracts.config import ConfigPartition, decode_policy, encode_partition, encode_policy
 from scheduler.contracts.errors import InputError

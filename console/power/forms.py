@@ -7,8 +7,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils.translation import gettext_lazy as _
 
 from console.core.fields import ReasonField, WholeField
-from console.power.figures import NewReading
-from console.power.importing import read_table
+from console.power.figures import NewReading, read_table
 from console.power.models import MeasuringRule
 
 

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from console.cluster.models import Cluster
 from console.partitions.models import Partition
 from console.power.models import OPEN_DRAINS, NodeDrain, PowerIncident, StandoutState
-from console.power.selectors import names_in, names_shown
+from console.power.selectors import names_in
 
 LATEST = 50
 
@@ -37,7 +37,7 @@ def standing_in(partition: Partition) -> list[ShownIncident]:
     """Those of a partition's nodes that are not closed."""
     rows = list(_standing(partition.cluster))
     # A few rows are held against thousands of names here: the database would be sent all of the names.
-    names = names_shown(partition) if rows else ()
+    names = frozenset(names_in(partition)) if rows else ()
     return _with_drains(partition.cluster, [row for row in rows if row.node in names])
 
 

@@ -20,8 +20,10 @@ from django.db.models import Count, Sum
 
 from console.cluster.models import Cluster, Job, JobRun
 from console.core import clock
+from console.partitions.models import Partition
 from console.power.models import LossMark, RunLoss
 from console.power.selectors import BY_NODE, figures_by_device
+from console.projects.selectors import sees_all_projects, visible_projects
 from scheduler.model.resource_kinds import by_worth
 
 DAYS = 30
@@ -153,3 +155,9 @@ def lost_by_partition() -> dict[tuple[str, ...], float]:
     rows: Any = RunLoss.objects.filter(ended__gte=since).order_by()
     summed = rows.values_list("cluster__name", "partition", "resource").annotate(lost=Sum("lost"))
     return {tuple(row[:-1]): row[-1] for row in summed}
+
+
+def visible_losses(user: object, partition: Partition) -> list[ProjectLoss]:
+    """Of the projects that a person may read; of jobs without one too for who sees all."""
+    own = None if sees_all_projects(user) else visible_projects(user).values_list("code", flat=True)
+    return losses_of(partition.cluster, partition.name, own)

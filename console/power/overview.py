@@ -11,7 +11,7 @@ from django.db.models import Count, Max
 
 from console.cluster.connect import measures
 from console.cluster.selectors import seen_nodes
-from console.core.remembered import Remembered
+from console.core.ttl_cache import recall_answer
 from console.partitions.models import Partition
 from console.power.models import OPEN_STATES, Measurement, MeasurementState, Processor, Source
 from console.power.selectors import KnownFigure, Outlier, jumped, known_figures, outliers
@@ -85,9 +85,6 @@ class _Figured:
     outliers: Sequence[Outlier]
 
 
-_known: "Remembered[_Figured]" = Remembered()
-
-
 class _ShownNodes(Sequence[ShownNode]):
     """The nodes in their order, of which a page makes those that it shows."""
 
@@ -126,7 +123,7 @@ def power_of(partition: Partition) -> PartitionPower:
     cluster = partition.cluster
     stamp = Processor.objects.filter(cluster=cluster).aggregate(count=Count("pk"), last=Max("taken_at"))
     key = (partition.pk, cluster.version, stamp["count"], stamp["last"])
-    known = _known.of(key, lambda: _figured(partition))
+    known = recall_answer("power", key, lambda: _figured(partition), most=16)
     measurements = Measurement.objects.filter(cluster=cluster, partition=partition.name)
     open_rows = list(measurements.filter(state__in=OPEN_STATES))
     fastest, slowest = known.fastest, known.slowest

@@ -11,7 +11,7 @@ from django.db.models import Count, Max
 
 from console.cluster.models import Cluster, Node
 from console.cluster.selectors import seen_nodes
-from console.core.remembered import Remembered
+from console.core.ttl_cache import recall_answer
 from console.partitions.models import Partition
 from console.power.models import OPEN_STATES, Measurement, MeasurementState, MeasuringRule, Processor
 from console.power.units import units_of_job
@@ -30,35 +30,28 @@ FAR = 0.1
 FEWEST = 4
 """Among fewer than these there is no kind to be far from."""
 
-_Figures = dict[str, dict[str, dict[int, float]]]
-_KNOWN: dict[int, tuple[tuple[int, datetime | None], _Figures]] = {}
-"""By cluster: the figures, and what they looked like from outside. Saves work and nothing else."""
+Figures = Mapping[str, Mapping[str, Mapping[int, float]]]
 
 
-def _figures(cluster: Cluster) -> _Figures:
-    """By node, resource and device."""
+def figures_by_device(cluster: Cluster) -> Figures:
+    """The figures in force by node, resource and device; never to be changed."""
+    seen = Processor.objects.filter(cluster=cluster).aggregate(count=Count("pk"), last=Max("taken_at"))
+    key = (cluster.pk, seen["count"], seen["last"])
+    return recall_answer("figures", key, lambda: _read_figures(cluster), most=4)
+
+
+def _read_figures(cluster: Cluster) -> Figures:
+    figures: dict[str, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
     rows = Processor.objects.filter(cluster=cluster)
-    seen = rows.aggregate(count=Count("pk"), last=Max("taken_at"))
-    stamp = (seen["count"], seen["last"])
-    known = _KNOWN.get(cluster.pk)
-    if known is not None and known[0] == stamp:
-        return known[1]
-    figures: _Figures = defaultdict(lambda: defaultdict(dict))
     for node, resource, device, figure in rows.values_list("node", "resource", "device", "figure"):
         figures[node][resource][device] = figure
-    _KNOWN[cluster.pk] = (stamp, figures)
     return figures
-
-
-def figures_by_device(cluster: Cluster) -> Mapping[str, Mapping[str, Mapping[int, float]]]:
-    """The figures in force by node, resource and device; never to be changed."""
-    return _figures(cluster)
 
 
 def with_powers(cluster: Cluster, observation: Observation) -> Observation:
     """The observation with each node's figures in force; what the cluster itself tells (the simulator does) stays where
     nothing is measured."""
-    figures = _figures(cluster)
+    figures = figures_by_device(cluster)
     if not figures:
         return observation
     nodes = tuple(_with_power(node, figures.get(node.name, {})) for node in observation.nodes)
@@ -135,14 +128,6 @@ def processors_of(partition: Partition) -> list[Processor]:
 def names_in(partition: Partition) -> list[str]:
     """The names of a partition's nodes: all that is needed of thousands, most of the time."""
     return [node.name for node in seen_nodes(partition.cluster) if partition.name in node.partitions]
-
-
-def names_shown(partition: Partition) -> Collection[str]:
-    """The same for a page, once for each version of the mirror."""
-    return _shown.of((partition.pk, partition.cluster.version), lambda: frozenset(names_in(partition)))
-
-
-_shown: "Remembered[frozenset[str]]" = Remembered(most=16)
 
 
 def nodes_of(partition: Partition) -> list[Node]:
@@ -260,7 +245,7 @@ class JobSet:
 def set_of(cluster: Cluster, partition: str, held: Mapping[str, Mapping[str, int]]) -> JobSet | None:
     """The set of a job by what it holds on each node; None for one processor, and where not all are measured."""
     several = {resource: nodes for resource, nodes in _held_on(held).items() if len(nodes) > 1}
-    figures = _figures(cluster) if several else {}
+    figures = figures_by_device(cluster) if several else {}
     for resource in sorted(several, key=by_worth):
         nodes = set(several[resource])
         known = [figures[node][resource] for node in nodes if resource in figures.get(node, {})]

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Count, Max
 
 from console.audit.services import SYSTEM, Subject, record
+from console.cluster.memory import memory_of
 from console.cluster.models import Cluster, Node
 from console.cluster.services import show_change
 from console.core import clock
@@ -24,8 +25,13 @@ CLEARLY = 0.05
 """One that was left is opened again when it is slower by so much more of the usual figure."""
 
 _Key = tuple[str, str, int]
-_SEEN: dict[int, tuple[int, datetime | None, int]] = {}
-"""By cluster: what the figures and incidents looked like from outside at the last look. Saves work and nothing else."""
+
+
+class _Followed:
+    """What the figures and incidents of a cluster looked like from outside when they were last followed."""
+
+    def __init__(self, _cluster: Cluster) -> None:
+        self.stamp: tuple[int, datetime | None, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,8 @@ def follow_figures(cluster: Cluster) -> int:
     seen = processors.aggregate(count=Count("pk"), last=Max("taken_at"))
     standing = PowerIncident.objects.filter(cluster=cluster).exclude(state=StandoutState.CLOSED)
     stamp = (seen["count"], seen["last"], standing.count())
-    if _SEEN.get(cluster.pk) == stamp:
+    followed = memory_of(_Followed, cluster)
+    if followed.stamp == stamp:
         return 0
     with transaction.atomic():
         known = {_key(row): row for row in standing.select_for_update()}
@@ -53,7 +60,7 @@ def follow_figures(cluster: Cluster) -> int:
         changed = sum(_follow(cluster, row, kinds.get(row.pk), known.get(_key(row))) for row in rows)
         if changed:
             show_change(cluster)
-    _SEEN[cluster.pk] = (*stamp[:2], standing.count())
+    followed.stamp = (*stamp[:2], standing.count())
     return changed
 
 

@@ -1,5 +1,7 @@
-"""A partition's page of compute power."""
+"""A partition's page of compute power, the table of what was lost, and the page of a processor that stands out."""
 
+import csv
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -9,25 +11,34 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from console.accounts.access import person, request_id, require_read, require_write
 from console.accounts.audited_form import Saved, audited_form
 from console.accounts.permissions import Permission
+from console.audit.exporting import BOM, safe_cell
 from console.audit.services import Context
+from console.core.fields import add_errors
+from console.core.htmx import UNPROCESSABLE
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of, visible_partitions
-from console.power import services
-from console.power.forms import FiguresForm, RuleForm
-from console.power.incidents import standing_in
-from console.power.loss_views import visible_losses
-from console.power.losses import DAYS
-from console.power.models import Source
+from console.power import deciding, services
+from console.power.forms import FiguresForm, RuleForm, StandoutForm
+from console.power.incidents import incidents_of, standing_in
+from console.power.losses import DAYS, visible_losses
+from console.power.models import DrainState, NodeDrain, PowerIncident, Source, StandoutState
 from console.power.overview import power_of
 from console.power.selectors import nodes_of
 
 NODES_PER_PAGE = 50
+LOSS_COLUMNS = ("project", "resource", "runs", "hours", "lost", "share")
+_Act = Callable[..., Any]
+_WORDS = {
+    "drain": gettext_lazy("The node is being drained. It is drained when it is seen so here."),
+    "put_back": gettext_lazy("The node is being put back. It is when it is seen so here."),
+    "leave": gettext_lazy("It is left as it is, until it gets clearly worse."),
+}
 
 
 def _partition(request: HttpRequest, name: str) -> Partition:
@@ -122,3 +133,95 @@ def _writable(request: HttpRequest, name: str) -> Partition:
     partition = _partition(request, name)
     require_write(request, Permission.POLICY_CHANGE, partition)
     return partition
+
+
+@require_safe
+def losses(request: HttpRequest, name: str) -> HttpResponse:
+    """Project by project, the most first."""
+    partition = _partition(request, name)
+    answer = HttpResponse(BOM, content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = 'attachment; filename="lost-hours.csv"'
+    writer = csv.writer(answer, quoting=csv.QUOTE_NONNUMERIC)
+    writer.writerow(LOSS_COLUMNS)
+    for row in visible_losses(person(request), partition):
+        writer.writerow(
+            [
+                safe_cell(row.project),
+                row.resource,
+                row.runs,
+                *(round(each, 4) for each in (row.hours, row.lost, row.share)),
+            ]
+        )
+    return answer
+
+
+# --- A processor that stands out: what is known of it, and what a person does about it ---
+
+
+@require_safe
+def incident(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """One: what stands out, whether its node is drained, and for whom it is the forms."""
+    partition, row = _incident(request, name, pk)
+    return _show_incident(request, partition, row, StandoutForm())
+
+
+@require_POST
+def drain(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Have its node drained."""
+    return _act(request, name, pk, "drain", deciding.drain)
+
+
+@require_POST
+def put_back(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Have its node put back."""
+    return _act(request, name, pk, "put_back", deciding.put_back)
+
+
+@require_POST
+def leave(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Leave it as it is."""
+    return _act(request, name, pk, "leave", deciding.leave)
+
+
+def _act(request: HttpRequest, name: str, pk: int, word: str, act: _Act) -> HttpResponse:
+    partition, row = _incident(request, name, pk)
+    require_write(request, Permission.NODE_DRAIN, partition)
+    form = StandoutForm(request.POST)
+    if form.is_valid() and not deciding.may_act_on(request.user, row):
+        form.add_error(None, _("The node is also in partitions that others look after."))
+    if form.is_valid():
+        try:
+            act(
+                row, actor=person(request).username, reason=form.cleaned_data["reason"],
+                context=Context(request_id=request_id(request)),
+            )  # fmt: skip
+        except ValidationError as error:
+            add_errors(form, {"": error.messages}.items())
+        else:
+            messages.success(request, str(_WORDS[word]))
+            return redirect("power-incident", name, pk)
+    return _show_incident(request, partition, row, form, status=UNPROCESSABLE)
+
+
+def _incident(request: HttpRequest, name: str, pk: int) -> tuple[Partition, PowerIncident]:
+    partition = _partition(request, name)
+    return partition, get_object_or_404(incidents_of(partition).select_related("cluster"), pk=pk)
+
+
+def _show_incident(
+    request: HttpRequest, partition: Partition, row: PowerIncident, form: StandoutForm, *, status: int = 200
+) -> HttpResponse:
+    now = deciding.open_drain(row)
+    context = {
+        "partition": partition,
+        "policy": policy_of(partition),
+        "incident": row,
+        "drain": now,
+        "drains": NodeDrain.objects.filter(incident=row),
+        "form": form,
+        "may_act": deciding.may_act_on(request.user, row),
+        "may_drain": row.state != StandoutState.CLOSED and now is None,
+        "may_put_back": now is not None and now.state != DrainState.RETURNING,
+        "may_leave": row.state == StandoutState.OPEN,
+    }
+    return render(request, "power/incident.html", context, status=status)

@@ -11,9 +11,9 @@ class ProjectsConfig(AppConfig):
 
     def ready(self) -> None:
         """Differences of projects and their rules say values as the forms do."""
-        from console.core.labels import label_values
+        from console.core.labels import add_labels
         from console.projects.forms import SIZE_GRADE
         from console.projects.models import UrgencyBy
 
-        label_values("urgency_by", UrgencyBy.choices)
-        label_values("size_grade", SIZE_GRADE)
+        add_labels("urgency_by", UrgencyBy.choices)
+        add_labels("size_grade", SIZE_GRADE)

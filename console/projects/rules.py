@@ -7,7 +7,7 @@ from django.db.models import Q
 
 from console.accounts.permissions import Permission
 from console.accounts.rules import is_administrator, once
-from console.audit.visibility import add_scope
+from console.audit.contributions import add_scope
 from console.projects.models import Project
 from console.projects.selectors import managed_projects, sees_all_projects
 

@@ -17,10 +17,9 @@ from django.utils.translation import gettext as _
 from console.audit.missed import deleted_by, missed_changes
 from console.audit.services import Context, Subject, reason_of, record
 from console.cluster.models import Cluster
-from console.core.concurrent_changes import ChangedSinceError
+from console.core.concurrent_changes import ChangedSinceError, MissedChanges
 from console.core.l10n_format import with_label
 from console.core.limits import beyond, no_room, pattern_fault
-from console.core.missed import MissedChanges
 from console.projects.models import MemberRole, Membership, Project, TaskPattern, UrgencyBy
 from console.projects.selectors import people, project_document
 from scheduler.contracts.config import DEADLINES, ConfigProject

@@ -8,7 +8,6 @@ from django.db.models import Count, Q
 
 from console.cluster.models import Cluster, Job, JobPhase
 from console.cluster.selectors import SeenNode, seen_nodes
-from console.core.remembered import Remembered
 from scheduler.model.policy import Mode
 
 
@@ -23,15 +22,6 @@ class Seen:
 def see(cluster: Cluster, names: Iterable[str]) -> Seen:
     """Two queries, whatever the number of partitions."""
     return Seen(seen_nodes(cluster), job_counts(cluster, names))
-
-
-def seen_at(cluster: Cluster, names: Iterable[str]) -> Seen:
-    """The same for a page, once for each version of the mirror. Never to be changed by who gets it."""
-    asked = tuple(sorted(names))
-    return _known.of((cluster.pk, cluster.version, asked), lambda: see(cluster, asked))
-
-
-_known: "Remembered[Seen]" = Remembered(most=8)
 
 
 def level_field(mode: Mode) -> str:

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from django.db.models import Min, QuerySet
 from django.utils.functional import Promise
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from console.cluster.models import Job, JobPhase
 from console.cluster.selectors import Kind, SeenNode, kind_of
 from console.core import clock, l10n_format
-from console.core.l10n_format import say_again as _
 from console.core.templatetags.ui import level_class, node_state
 from console.forecasts.models import JobForecast
 from console.partitions.models import Partition

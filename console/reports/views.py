@@ -21,10 +21,9 @@ from console.accounts.permissions import Permission
 from console.cluster.models import Cluster
 from console.cluster.selectors import seen_nodes, shown_cluster
 from console.core import clock
-from console.core.fields import WholeField
+from console.core.fields import WholeField, within_time
 from console.core.htmx import render_page
 from console.core.l10n_format import amounts
-from console.core.moments import within_time
 from console.forecasts.quality import DAYS as FORECAST_DAYS
 from console.forecasts.quality import forecast_quality
 from console.partitions.selectors import policy_of, visible_partitions

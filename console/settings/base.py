@@ -81,7 +81,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "console.core.middleware.CompressPagesMiddleware",
     "console.core.middleware.RequestIdMiddleware",
-    "console.accounts.allowances.AllowancesMiddleware",
+    "console.accounts.too_many_requests.AllowancesMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -97,7 +97,7 @@ MIDDLEWARE = [
     "console.core.middleware.KeepNothingMiddleware",
     "console.core.middleware.NotAllowedPageMiddleware",
     "console.core.middleware.VisibleTextMiddleware",
-    "console.accounts.busy.BusyMiddleware",
+    "console.accounts.too_many_requests.BusyMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -115,7 +115,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "console.core.context.page",
+                "console.core.installation.page_context",
             ],
         },
     }
@@ -126,6 +126,11 @@ FORM_RENDERER = "console.core.form_renderer.Renderer"
 # `template_fragments`: what the tag `cache` of templates has made, parts of pages; the largest has half a megabyte.
 CACHES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    "allowances": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "allowances",
+        "OPTIONS": {"MAX_ENTRIES": 10_000},
+    },
     "template_fragments": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
         "LOCATION": "fragments",

@@ -59,7 +59,7 @@ AXES_COOLOFF_TIME = 0.25
 AXES_RESET_ON_SUCCESS = True
 # What is tried while a name is locked is not looked at, so that it makes the lock no longer either.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-AXES_LOCKOUT_CALLABLE = "console.accounts.busy.locked"
+AXES_LOCKOUT_CALLABLE = "console.accounts.too_many_requests.locked"
 AXES_VERBOSE = False
 # The audit log has who came in; axes' own would make a session for each token that is got with a password.
 AXES_DISABLE_ACCESS_LOG = True

@@ -29,6 +29,7 @@ AXES_ENABLED = False
 # Tests begin with the same numbers again and again; what one has made must not be seen by the next.
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    "allowances": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "allowances"},
     "template_fragments": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
 }
 TIME_ZONE = "UTC"  # wherever the machine is that they run on

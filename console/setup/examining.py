@@ -32,7 +32,7 @@ def examine_if_asked(cluster: Cluster) -> bool:
     return True
 
 
-def asked(cluster: Cluster) -> bool:
+def is_examination_due(cluster: Cluster) -> bool:
     """Whether anything waits; cheap, for the timer."""
     due = Q(examined_at__lt=clock.now() - EXAMINED_EVERY)
     waiting = Q(examined_at__isnull=True) | Q(examined_at__lt=F("asked_at")) | due

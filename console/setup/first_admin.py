@@ -8,9 +8,8 @@ from django.utils.translation import gettext as _
 
 from console.accounts.models import Role, User
 from console.accounts.services import AccountData, create_account
-from console.accounts.tokens import digest_of
+from console.accounts.tokens import digest_of, new_code
 from console.core import clock
-from console.setup.keys import new_code
 from console.setup.models import SetupCode
 from console.setup.selectors import has_administrator
 from scheduler.model.sentence import say

@@ -4,10 +4,14 @@ A name has one invitation. Another one takes the place of the first, which is wi
 links are shown once and get lost, and what somebody was to have before must not come along unseen.
 """
 
+import smtplib
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+import structlog
+from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.core.mail import EmailMessage, get_connection
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
@@ -15,7 +19,7 @@ from django.utils.translation import gettext_noop
 
 from console.accounts.models import Role, User
 from console.accounts.services import RESERVED, AccountData, create_account
-from console.accounts.tokens import digest_of
+from console.accounts.tokens import digest_of, new_key
 from console.audit.services import SYSTEM, Context, Subject, reason_of, record
 from console.core import clock
 from console.core.limits import no_room
@@ -23,7 +27,6 @@ from console.partitions.models import Partition
 from console.partitions.services import set_admins
 from console.projects.models import Project
 from console.projects.services import change_project, project_data
-from console.setup.keys import new_key
 from console.setup.models import Invitation
 from console.setup.selectors import open_invitations
 
@@ -210,3 +213,27 @@ def _tell(action: str, row: Invitation, actor: str, reason: str, request_id: str
         reason=reason,
         context=Context(request_id=request_id),
     )
+
+
+log = structlog.get_logger(__name__)
+TIMEOUT_S = 10
+
+
+def mail_invitation(invitation: Invitation, link: str) -> bool | None:
+    """Whether it was sent; None when there is no address or e-mail is off."""
+    if not invitation.email or not settings.GIVEWAY_EMAIL:
+        return None
+    text = _("%(who)s invites you to Giveway. Choose a password here; the link works once:") % {
+        "who": invitation.invited_by
+    }
+    message = EmailMessage(
+        subject=_("Your account on Giveway"),
+        body=f"{text}\n\n{link}\n",
+        to=[invitation.email],
+        connection=get_connection(timeout=TIMEOUT_S),
+    )
+    try:
+        return message.send() == 1
+    except (OSError, smtplib.SMTPException) as error:
+        log.warning("an invitation was not mailed", fault=type(error).__name__)
+        return False

@@ -14,8 +14,8 @@ from console.core import clock
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.models import Project
-from console.setup.lacking import Lack, lacking
 from console.setup.models import Examination, Invitation, PutOff
+from console.setup.readiness import Lack, lacking
 from console.setup.signing_in import is_set_up
 
 STEPS: tuple[tuple[str, Any, Any], ...] = (

@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from console.cluster.connect import configured_cluster
-from console.setup.examining import asked, examine_if_asked
+from console.setup.examining import examine_if_asked, is_examination_due
 from console.setup.inviting import end_invitations
 
 
@@ -11,7 +11,7 @@ from console.setup.inviting import end_invitations
 def examine() -> None:
     """The doctor's round, if somebody has asked for it."""
     cluster = configured_cluster()
-    if asked(cluster):
+    if is_examination_due(cluster):
         examine_if_asked(cluster)
 
 

@@ -13,7 +13,6 @@ from console.cluster.services import show_change
 from console.core import clock
 from console.core.bulk_update import delete_rows, update_rows
 from console.core.duty_cycle import DutyCycle
-from console.core.remembered import on_forgetting
 from console.starts.alternative_requests import Alternative
 from console.starts.models import ExpectedStart, StartQuestion
 from console.starts.queue_replay import QueueReplay, read_queue_replay
@@ -241,15 +240,6 @@ class _Waits:
             job_id: left for node in said.nodes for left, job_id in self._on.get(node, ()) if left <= until
         }
         return sorted(ends, key=lambda job_id: (-ends[job_id], job_id))[:MOST_AFTER]
-
-
-_EXPECTING: dict[int, Expecting] = {}
-on_forgetting(_EXPECTING.clear)
-
-
-def expecting(cluster: Cluster) -> Expecting:
-    """The one of this process."""
-    return _EXPECTING.setdefault(cluster.pk, Expecting(cluster))
 
 
 # --- Keeping what was expected of starts as short as forecasts are kept, and questions for an hour.

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from console.cluster.models import Cluster
 from console.core import clock
-from console.core.remembered import Remembered
+from console.core.ttl_cache import recall_answer
 from console.starts.models import ExpectedStart, StopTally
 
 DAYS = 28
@@ -60,9 +60,6 @@ class _Begun(NamedTuple):
     started: int
 
 
-_known: Remembered[StartQuality] = Remembered()
-
-
 def start_quality(cluster: Cluster, partitions: Iterable[str]) -> StartQuality:
     """The jobs that started within the last weeks in some partitions, by what was first said of them. Two queries."""
     since, names = clock.now() - timedelta(days=DAYS), tuple(partitions)
@@ -70,7 +67,7 @@ def start_quality(cluster: Cluster, partitions: Iterable[str]) -> StartQuality:
         cluster=cluster, partition__in=names, gone_at__gte=since, started__isnull=False
     ).order_by("-gone_at")
     key = (cluster.pk, names, since.date(), begun.values_list("pk", "gone_at", "started").first())
-    return _known.of(key, lambda: _quality(begun))
+    return recall_answer("start quality", key, lambda: _quality(begun))
 
 
 def _quality(begun: QuerySet[ExpectedStart]) -> StartQuality:

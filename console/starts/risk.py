@@ -20,7 +20,6 @@ from console.cluster.selectors import seen_nodes
 from console.core import clock
 from console.core.bulk_update import update_rows
 from console.core.duty_cycle import DutyCycle, take_portions
-from console.core.remembered import on_forgetting
 from console.forecasts.requests import size_of
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
@@ -394,12 +393,3 @@ def _compare(tally: StopTally, calibration: StopCalibration, over: Iterable[Stop
         stopped = at is not None and row.asked_at <= at <= row.asked_at + HORIZON_S
         tally.count(row.asked_chance, stopped=stopped)
         calibration.came(row.asked_drawn, stopped=stopped)
-
-
-_RISKS: dict[int, Risks] = {}
-on_forgetting(_RISKS.clear)
-
-
-def risks(cluster: Cluster) -> Risks:
-    """The one of this process."""
-    return _RISKS.setdefault(cluster.pk, Risks(cluster))

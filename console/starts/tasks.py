@@ -3,20 +3,21 @@
 from celery import shared_task
 
 from console.cluster.connect import configured_cluster
-from console.starts.expecting import expecting, forget_old_starts
-from console.starts.risk import risks
+from console.cluster.memory import memory_of
+from console.starts.expecting import Expecting, forget_old_starts
+from console.starts.risk import Risks
 
 
 @shared_task(name="forecasts.starts")
 def expect_starts() -> None:
     """Say of waiting jobs when they start, where something has changed."""
-    expecting(configured_cluster()).expect_starts()
+    memory_of(Expecting, configured_cluster()).expect_starts()
 
 
 @shared_task(name="forecasts.risks")
 def say_risks() -> None:
     """Say of running jobs how likely they are stopped within the hour."""
-    risks(configured_cluster()).say()
+    memory_of(Risks, configured_cluster()).say()
 
 
 @shared_task(name="forecasts.forget_starts")

@@ -15,8 +15,7 @@ from django.db.models import Max, QuerySet
 
 from console.cluster.models import Cluster
 from console.cluster.models import Job as Row
-from console.core import clock, kept_queries
-from console.core.kept_queries import AskedMoment
+from console.core import clock
 from console.forecasts.selectors import expected_ends, past_ends, version_in_force, whole_runs
 from console.steering.models import Patience, Plan, PlanKind, PlanState
 from scheduler.contracts.requests import encode_request
@@ -85,7 +84,7 @@ def likeness(job: SnapshotJob) -> str:
 def putting_off(cluster: Cluster) -> PuttingOff:
     """Who is put off: one query when nobody is, three otherwise."""
     now = clock.now()
-    plans = kept_queries.rows(_not_started, cluster.pk, since=now - REMEMBER)
+    plans = list(_not_started(cluster.pk, since=now - REMEMBER))
     if not plans:
         return PuttingOff(now)
     found: dict[Key, PutOffTry] = {}
@@ -99,7 +98,7 @@ def putting_off(cluster: Cluster) -> PuttingOff:
     return PuttingOff(now, found, frozenset(users))
 
 
-def _not_started(cluster: int, since: AskedMoment) -> QuerySet[Plan]:
+def _not_started(cluster: int, since: datetime) -> QuerySet[Plan]:
     undone = Plan.objects.filter(
         cluster=cluster,
         kind=PlanKind.PREEMPT,

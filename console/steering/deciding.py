@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import QuerySet, prefetch_related_objects
 
 from console.cluster.models import Cluster, Job, JobPhase
-from console.core import clock, kept_queries
+from console.core import clock
 from console.steering.backoff import LONGEST_USER, looks_ahead
 from console.steering.facts import Facts, PartitionFacts, Stops, all_let_go, heed
 from console.steering.failures import Failures
@@ -263,7 +263,7 @@ _CLUSTER, _CYCLE = Plan.cluster.field, Plan.cycle.field
 
 def open_plans(cluster: Cluster, states: Collection[str] = OPEN_STATES) -> list[Plan]:
     """Plans that are not over, oldest first, with their actions. No part of a cycle reads whom they left alone."""
-    return _ready(cluster, kept_queries.rows(_whole, cluster.pk, *states))
+    return _ready(cluster, list(_whole(cluster.pk, *states)))
 
 
 class OpenPlans:
@@ -296,7 +296,7 @@ class OpenPlans:
 
     def now(self) -> list[Plan]:
         """As `open_plans`, at this moment."""
-        marks = kept_queries.rows(_marks, self._cluster.pk)
+        marks = list(_marks(self._cluster.pk))
         there = {key: (version, state) for key, version, state in marks}
         plans = {key: plan for key, plan in self._proposals.items() if _stands(plan, there.get(key))}
         missing = there.keys() - plans.keys()
@@ -368,7 +368,7 @@ WAITS_ANYWAY = frozenset(
 
 def startable(cluster: Cluster) -> dict[tuple[str, str], int]:
     """In how many cycles in a row there was room for jobs, by job and partition."""
-    return {(job, name): count for job, name, count in kept_queries.rows(_counts, cluster.pk)}
+    return {(job, name): count for job, name, count in _counts(cluster.pk)}
 
 
 def _counts(cluster: int) -> QuerySet[Job, tuple[str, str, int]]:

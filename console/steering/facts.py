@@ -13,8 +13,7 @@ from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 
 from console.cluster.lives import of_earlier_job
 from console.cluster.models import Cluster, Job, JobPhase, JobRun
-from console.core import clock, kept_queries
-from console.core.kept_queries import AskedMoment
+from console.core import clock
 from console.forecasts.selectors import expected_ends
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
@@ -73,7 +72,7 @@ def _within_hour(cluster: Cluster) -> tuple[dict[str, dict[str, int]], dict[str,
     """By partition and user, and by job. A run counts once, also when it was stopped and then recovered."""
     counts: dict[str, dict[str, int]] = {}
     of_job: dict[str, int] = {}
-    runs = kept_queries.rows(_runs_stopped, cluster.pk, since=clock.now() - HOUR)
+    runs = list(_runs_stopped(cluster.pk, since=clock.now() - HOUR))
     for is_of_earlier, partition, user, job_id, *_ in runs:
         theirs = counts.setdefault(partition, {})
         theirs[user] = theirs.get(user, 0) + 1
@@ -82,7 +81,7 @@ def _within_hour(cluster: Cluster) -> tuple[dict[str, dict[str, int]], dict[str,
     return counts, of_job
 
 
-def _runs_stopped(cluster: int, since: AskedMoment) -> QuerySet[PlannedAction, tuple[Any, ...]]:
+def _runs_stopped(cluster: int, since: datetime) -> QuerySet[PlannedAction, tuple[Any, ...]]:
     restarted = PlannedAction.objects.filter(
         plan=OuterRef("plan"), job_id=OuterRef("job_id"), kind=ActionKind.RESIZE
     )
@@ -105,14 +104,14 @@ def _by_job(cluster: Cluster) -> tuple[dict[str, int], dict[str, int]]:
     now = clock.now()
     times: dict[str, int] = {}
     ago_s: dict[str, int] = {}
-    for job_id, runs, last in kept_queries.rows(_jobs_stopped, cluster.pk, since=now - REMEMBER):
+    for job_id, runs, last in _jobs_stopped(cluster.pk, since=now - REMEMBER):
         times[job_id] = runs
         # A worker whose clock is ahead may have written it: then it was just now.
         ago_s[job_id] = max(0, int((now - last).total_seconds()))
     return times, ago_s
 
 
-def _jobs_stopped(cluster: int, since: AskedMoment) -> QuerySet[PlannedAction, tuple[Any, ...]]:
+def _jobs_stopped(cluster: int, since: datetime) -> QuerySet[PlannedAction, tuple[Any, ...]]:
     return (
         PlannedAction.objects.filter(
             cluster=cluster, kind__in=STOP_KINDS, state__in=DONE, issued_at__gte=since
@@ -125,11 +124,11 @@ def _jobs_stopped(cluster: int, since: AskedMoment) -> QuerySet[PlannedAction, t
 
 
 def _beneficiaries(cluster: Cluster) -> frozenset[tuple[str, int]]:
-    plans = kept_queries.rows(_plans_started, cluster.pk, since=clock.now() - REMEMBER)
+    plans = list(_plans_started(cluster.pk, since=clock.now() - REMEMBER))
     return frozenset(run for plan in plans for run in runs_served(plan))
 
 
-def _plans_started(cluster: int, since: AskedMoment) -> QuerySet[Plan]:
+def _plans_started(cluster: int, since: datetime) -> QuerySet[Plan]:
     present = Job.objects.filter(cluster=cluster).exclude(phase=JobPhase.ENDED)
     # Of an array the first task may have ended while others run.
     together = ~Q(tasks=[]) & Q(started_at__gte=since)
@@ -158,13 +157,13 @@ Rejections = Mapping[tuple[str, str], list[Plan]]
 def recent_rejections(cluster: Cluster) -> Rejections:
     """The rejections that still hold."""
     found: dict[tuple[str, str], list[Plan]] = {}
-    for plan in kept_queries.rows(_lately_rejected, cluster.pk, since=clock.now() - HEEDED):
+    for plan in _lately_rejected(cluster.pk, since=clock.now() - HEEDED):
         for job_id in jobs_served(plan):
             found.setdefault((plan.partition, job_id), []).append(plan)
     return found
 
 
-def _lately_rejected(cluster: int, since: AskedMoment) -> QuerySet[Plan]:
+def _lately_rejected(cluster: int, since: datetime) -> QuerySet[Plan]:
     rows = Plan.objects.filter(cluster=cluster, state=PlanState.REJECTED, decided_at__gte=since).only(
         "partition", "job_id", "job_restarts", "tasks", "victims", "decided_by", "decided_at", "decision_reason",
         "decided_version",
@@ -268,7 +267,7 @@ class Resizable:
 def resizable(cluster: Cluster, ways: frozenset[Resizing] | None = None) -> Resizable:
     """What is known of it: one query. `ways`: of the cluster, where it was asked."""
     refused, shrunk, in_vain = set[str](), set[RunKey](), set[RunKey]()
-    for action in kept_queries.rows(_done, cluster.pk):
+    for action in _done(cluster.pk):
         failed = action.state == ActionState.FAILED
         if action.kind == ActionKind.RESIZE and failed:
             refused.add(action.job_id)
@@ -427,7 +426,7 @@ def regrowing(cluster: Cluster, ways: frozenset[Resizing] | None) -> Regrowing:
     """Read it: one query where nobody who runs was made smaller, or where the cluster cannot."""
     if ways is not None and Resizing.RESTART not in ways:
         return Regrowing()
-    actions = kept_queries.rows(_resized, cluster.pk)
+    actions = list(_resized(cluster.pk))
     had = _nodes_before(actions)
     if not had:
         return Regrowing()
@@ -560,7 +559,7 @@ def run_of(action: PlannedAction) -> RunKey:
 
 def partition_policies(cluster: Cluster) -> dict[str, PartitionFacts]:
     """The policies in force, by the partition's name."""
-    rows = kept_queries.rows(_in_force, cluster.pk)
+    rows = list(_in_force(cluster.pk))
     pauses = pauses_of(cluster)
     return {
         row.name: PartitionFacts(row, policy_of(row), row.revision.number, why_paused(row.name, pauses))
@@ -575,7 +574,7 @@ def _in_force(cluster: int) -> QuerySet[Partition]:
 
 def pauses_of(cluster: Cluster) -> dict[str, Pause]:
     """The pauses that hold now, by partition; the whole cluster's under an empty name."""
-    return {pause.partition: pause for pause in kept_queries.rows(_pauses, cluster.pk)}
+    return {pause.partition: pause for pause in _pauses(cluster.pk)}
 
 
 def _pauses(cluster: int) -> QuerySet[Pause]:
@@ -625,11 +624,11 @@ def _refused(cluster: Cluster) -> frozenset[RunKey]:
     One whose stop was seen to work is over. If it runs all the same, an answer of Slurm was misread then.
     """
     now = clock.now()
-    asked = kept_queries.rows(_stops_asked, cluster.pk, failed=now - REMEMBER, verified=now - MISREAD)
+    asked = list(_stops_asked(cluster.pk, failed=now - REMEMBER, verified=now - MISREAD))
     return frozenset(run_of(action) for action in asked)
 
 
-def _stops_asked(cluster: int, failed: AskedMoment, verified: AskedMoment) -> QuerySet[PlannedAction]:
+def _stops_asked(cluster: int, failed: datetime, verified: datetime) -> QuerySet[PlannedAction]:
     return PlannedAction.objects.filter(
         Q(state=ActionState.FAILED, issued_at__gte=failed)
         | Q(state=ActionState.VERIFIED, verified_at__gte=verified),
@@ -645,12 +644,12 @@ def backed_off(cluster: Cluster) -> dict[str, str]:
     nobody and failed in nothing: its job need not wait."""
     return {
         job_id: say("put_off.undone", plan=plan.pk)
-        for plan in kept_queries.rows(_plans_undone, cluster.pk, since=clock.now() - BACK_OFF)
+        for plan in _plans_undone(cluster.pk, since=clock.now() - BACK_OFF)
         for job_id in jobs_served(plan)
     }
 
 
-def _plans_undone(cluster: int, since: AskedMoment) -> QuerySet[Plan]:
+def _plans_undone(cluster: int, since: datetime) -> QuerySet[Plan]:
     tried = PlannedAction.objects.filter(plan=OuterRef("pk")).filter(
         Q(kind__in=(ActionKind.SIGNAL, *STOP_KINDS), issued_at__isnull=False) | Q(state=ActionState.FAILED)
     )

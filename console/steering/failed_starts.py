@@ -9,14 +9,13 @@
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 
 from console.cluster.models import Cluster
 from console.cluster.models import Job as Row
-from console.core import clock, kept_queries
-from console.core.kept_queries import AskedMoment
+from console.core import clock
 from console.steering.models import (
     OPEN_STATES,
     STOP_KINDS,
@@ -40,7 +39,7 @@ Jobs = Mapping[str, ObservedJob]
 def watch_starts(cluster: Cluster, observation: Observation, open_plans: Iterable[Plan]) -> None:
     """Note whose start has failed, and who runs well by now. Must run inside a transaction."""
     jobs = observation.jobs_by_id
-    for row in kept_queries.rows(_not_made_up_for, cluster.pk):
+    for row in _not_made_up_for(cluster.pk):
         job = jobs.get(row.job_id)
         if job is not None and job.restarts > row.run_restarts and _runs_well(job, observation.taken_at):
             FailedStart.objects.filter(pk=row.pk).update(ran_well_at=clock.now())
@@ -77,10 +76,10 @@ def _runs_well(job: ObservedJob, now: int) -> bool:
 
 def _started_lately(cluster: Cluster) -> Iterable[Plan]:
     """The plans that are over, and whose beneficiary has started a moment ago."""
-    return kept_queries.rows(_over_and_started, cluster.pk, since=clock.now() - LOOKED_AFTER)
+    return list(_over_and_started(cluster.pk, since=clock.now() - LOOKED_AFTER))
 
 
-def _over_and_started(cluster: int, since: AskedMoment) -> QuerySet[Plan]:
+def _over_and_started(cluster: int, since: datetime) -> QuerySet[Plan]:
     over = Plan.objects.filter(cluster=cluster, kind=PlanKind.PREEMPT).exclude(state__in=OPEN_STATES)
     started = over.filter(started_at__gte=since)
     return started.only("kind", "job_id", "job_restarts", "tasks", "user")

@@ -13,7 +13,7 @@ from datetime import timedelta
 from django.db.models import QuerySet
 
 from console.cluster.models import Cluster, Job, JobPhase
-from console.core import clock, kept_queries
+from console.core import clock
 from console.steering.deciding import Verdicts
 from console.steering.facts import run_of
 from console.steering.models import LinePlace, Plan, PlanKind, PlannedAction, PlanState
@@ -163,7 +163,7 @@ _FIELDS = ("partition", "user", "own_nice", "nice", "asked_from", "attempts", "k
 
 def places(cluster: Cluster) -> dict[str, LinePlace]:
     """All that are kept, by job."""
-    return {place.job_id: place for place in kept_queries.rows(_places, cluster.pk)}
+    return {place.job_id: place for place in _places(cluster.pk)}
 
 
 def _places(cluster: int) -> QuerySet[LinePlace]:

@@ -15,8 +15,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from console.cluster.lives import of_earlier_job
 from console.cluster.models import Cluster, Job, JobPhase, JobRun
-from console.core import clock, kept_queries
-from console.core.kept_queries import AskedMoment
+from console.core import clock
 from console.steering.journal import tell_not_requeued
 from console.steering.models import Checkpoint, FailedStart, Fate, NotRequeued, Victim
 from scheduler.model.jobs import JobState, ObservedJob
@@ -88,14 +87,12 @@ def past_of(cluster: Cluster) -> PastRuns:
     """Read it, for the jobs that are present: five queries, whatever their number. They go from what is kept to the
     jobs: there are many more of these."""
     since = clock.now() - REMEMBER
-    known = {
-        (row.job_id, row.run_restarts): row for row in kept_queries.rows(_asked, cluster.pk, since=since)
-    }
+    known = {(row.job_id, row.run_restarts): row for row in _asked(cluster.pk, since=since)}
     saved = frozenset(key for key, row in known.items() if row.acknowledged_at)
-    over = kept_queries.rows(_over, cluster.pk, since=since)
+    over = list(_over(cluster.pk, since=since))
     took = {(run.job_id, run.restarts): (run.ended or run.start) - run.start for run in over}
     runs: dict[str, dict[int, Run]] = {}
-    for key in kept_queries.rows(_runs_stopped, cluster.pk, since=since):
+    for key in _runs_stopped(cluster.pk, since=since):
         row = known.get(key)
         comment = None if row is None else f"{row.comment_before} {WORD}{row.saved}"
         runs.setdefault(key[0], {})[key[1]] = Run(took.get(key, 0), key in saved, comment)
@@ -112,20 +109,20 @@ def _is_present(cluster: int) -> Exists:
     return Exists(mine.exclude(phase=JobPhase.ENDED))
 
 
-def _asked(cluster: int, since: AskedMoment) -> QuerySet[Checkpoint]:
+def _asked(cluster: int, since: datetime) -> QuerySet[Checkpoint]:
     return Checkpoint.objects.filter(_is_present(cluster), cluster=cluster, asked_at__gte=since)
 
 
-def _stopped(cluster: int, since: AskedMoment) -> QuerySet[Victim]:
+def _stopped(cluster: int, since: datetime) -> QuerySet[Victim]:
     stopped = Victim.objects.filter(_is_present(cluster), cluster=cluster, sent_at__gte=since)
     return stopped.exclude(fate=Fate.SPARED)
 
 
-def _runs_stopped(cluster: int, since: AskedMoment) -> QuerySet[Victim, tuple[str, int]]:
+def _runs_stopped(cluster: int, since: datetime) -> QuerySet[Victim, tuple[str, int]]:
     return _stopped(cluster, since).order_by().values_list("job_id", "run_restarts").distinct()
 
 
-def _over(cluster: int, since: AskedMoment) -> QuerySet[JobRun]:
+def _over(cluster: int, since: datetime) -> QuerySet[JobRun]:
     ids = _stopped(cluster, since).values("job_id")
     over = JobRun.objects.filter(cluster=cluster, ended__isnull=False, job_id__in=ids)
     return over.exclude(of_earlier_job(cluster, "start"))
@@ -134,13 +131,13 @@ def _over(cluster: int, since: AskedMoment) -> QuerySet[JobRun]:
 def _saved_ago_s(cluster: Cluster, since: datetime) -> dict[tuple[str, int], int]:
     """Of runs that were asked for a checkpoint and were not stopped, or not yet, how long ago they acknowledged it."""
     now = clock.now()
-    moments = kept_queries.rows(_saved, cluster.pk, since=since)
+    moments = list(_saved(cluster.pk, since=since))
     return {
         (job_id, restarts): max(0, int((now - at).total_seconds())) for job_id, restarts, at in moments if at
     }
 
 
-def _saved(cluster: int, since: AskedMoment) -> QuerySet[Checkpoint, tuple[str, int, datetime | None]]:
+def _saved(cluster: int, since: datetime) -> QuerySet[Checkpoint, tuple[str, int, datetime | None]]:
     rows = Checkpoint.objects.filter(
         Exists(_jobs(cluster).filter(phase=JobPhase.RUNNING)),
         cluster=cluster,
@@ -154,12 +151,12 @@ def _saved(cluster: int, since: AskedMoment) -> QuerySet[Checkpoint, tuple[str, 
 def _failed(cluster: Cluster, since: datetime) -> dict[str, int]:
     """Of each job the most failed starts within any one hour: time alone does not give the right back."""
     moments: dict[str, list[datetime]] = {}
-    for job_id, at in kept_queries.rows(_starts_failed, cluster.pk, since=since):
+    for job_id, at in _starts_failed(cluster.pk, since=since):
         moments.setdefault(job_id, []).append(at)
     return {job_id: max(_within_an_hour(each)) for job_id, each in moments.items()}
 
 
-def _starts_failed(cluster: int, since: AskedMoment) -> QuerySet[FailedStart, tuple[str, datetime]]:
+def _starts_failed(cluster: int, since: datetime) -> QuerySet[FailedStart, tuple[str, datetime]]:
     rows = FailedStart.objects.filter(cluster=cluster, ran_well_at=None, at__gte=since).order_by("at")
     return rows.values_list("job_id", "at")
 
@@ -223,7 +220,7 @@ def remember(cluster: Cluster, observation: Observation) -> None:
     """Write down what is new of the jobs that are not requeued. Must run inside a transaction."""
     seen = observation.jobs_by_id
     odd = {job.id: job for job in observation.jobs if job.no_requeue_since is not None}
-    for row in kept_queries.rows(_all_of, cluster.pk):
+    for row in _all_of(cluster.pk):
         job = odd.pop(row.job_id, None)
         if job is not None:
             _note(row, job)

@@ -10,32 +10,29 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from django.db import transaction
 from django.db.models import (
-    BigIntegerField,
     Case,
-    DateTimeField,
     F,
     Min,
     Q,
     QuerySet,
-    TextField,
     Value,
     When,
     prefetch_related_objects,
 )
-from django.db.models.functions import Cast, StrIndex, Substr
+from django.db.models.functions import StrIndex, Substr
 
 from console.accounts.rules import once
 from console.audit.services import reason_of
 from console.cluster.models import Cluster
-from console.core import clock, kept_queries
+from console.core import clock
 from console.steering.failures import Streak, read, what_holds
 from console.steering.incidents import close
-from console.steering.models import CycleMeter, Incident, Pause, Plan, PlanKind, PlanState, PlanVersion
+from console.steering.models import Incident, Pause, Plan, PlanKind, PlanState, PlanVersion
 from console.steering.pausing import LONGEST_REASON
 from console.steering.served import array_of, jobs_served
 from scheduler.model.policy import Enforcement
@@ -257,26 +254,7 @@ def choosing(request: ApprovalRequest, mark: str) -> Plan | None:
 
 
 # What every page says before anything else: cycles that failed, the pauses that hold, the incidents that are open, and
-# until when a demonstration's past is made up; in one query.
-
-_TEXT = partial(Value, output_field=TextField())
-_NUMBER = partial(Value, output_field=BigIntegerField())
-_PAUSE, _METER, _CLUSTER = 0, -1, -2
-"""In the place of an incident's number: what else a row is."""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenIncident:
-    """An incident as a line at the top of a page."""
-
-    pk: int
-    partition: str
-    job_id: str
-    user: str
-    plan: int
-    beneficiary: str
-    words: str
-    opened_at: datetime
+# until when a demonstration's past is made up.
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +264,7 @@ class SteeringNotices:
 
     pauses: tuple[Pause, ...] = ()
     streaks: tuple[Streak, ...] = ()
-    incidents: tuple[OpenIncident, ...] = ()
+    incidents: tuple[Incident, ...] = ()
     made_up_until: datetime | None = None
 
 
@@ -296,39 +274,12 @@ def standing_for(user: Any, cluster_name: str) -> SteeringNotices:
 
 
 def standing(cluster_name: str) -> SteeringNotices:
-    """Read all of it: it is little, and mostly there is none."""
-    held, failing, opened, made_up_until = [], {}, [], None
-    for pk, *row in kept_queries.rows(_all_of, cluster_name):
-        partition, job_id, by, plan, beneficiary, words, since = row
-        if pk == _PAUSE:
-            held.append(Pause(partition=partition, by=by, reason=words, since=since))
-        elif pk == _METER:
-            failing = json.loads(words or "{}")
-        elif pk == _CLUSTER:
-            made_up_until = since
-        else:
-            opened.append(OpenIncident(pk, partition, job_id, by, plan, beneficiary, words, since))
+    """Read all of it, in three queries: it is little, and mostly there is none."""
+    found = Cluster.objects.filter(name=cluster_name).values_list("made_up_until", "meter__failing").first()
+    made_up_until, failing = found or (None, None)
     return SteeringNotices(
-        tuple(sorted(held, key=lambda pause: pause.partition)),
-        tuple(what_holds(read(failing).values())),
-        tuple(sorted(opened, key=lambda incident: -incident.pk)),
+        tuple(Pause.objects.filter(cluster__name=cluster_name).order_by("partition")),
+        tuple(what_holds(read(failing or {}).values())),
+        tuple(Incident.objects.filter(cluster__name=cluster_name, closed_at=None)),
         made_up_until,
     )
-
-
-def _all_of(cluster_name: str) -> QuerySet[Pause, tuple[Any, ...]]:
-    """Of each kind a row of the same columns."""
-    pauses = Pause.objects.filter(cluster__name=cluster_name).order_by().values_list(
-        _NUMBER(_PAUSE), F("partition"), _TEXT(""), F("by"), _NUMBER(0), _TEXT(""), F("reason"), F("since"),
-    )  # fmt: skip
-    incidents = Incident.objects.filter(cluster__name=cluster_name, closed_at=None).order_by().values_list(
-        F("id"), F("partition"), F("job_id"), F("user"), F("plan"), F("beneficiary"), F("words"), F("opened_at"),
-    )  # fmt: skip
-    failing_text, no_moment = Cast("failing", TextField()), Value(None, output_field=DateTimeField())
-    meters = CycleMeter.objects.filter(cluster__name=cluster_name).order_by().values_list(
-        _NUMBER(_METER), _TEXT(""), _TEXT(""), _TEXT(""), _NUMBER(0), _TEXT(""), failing_text, no_moment,
-    )  # fmt: skip
-    made_up = Cluster.objects.filter(name=cluster_name, made_up_until__isnull=False).order_by().values_list(
-        _NUMBER(_CLUSTER), _TEXT(""), _TEXT(""), _TEXT(""), _NUMBER(0), _TEXT(""), _TEXT(""), F("made_up_until"),
-    )  # fmt: skip
-    return pauses.union(incidents, meters, made_up, all=True)

@@ -6,7 +6,7 @@ import rules
 
 from console.accounts.permissions import Permission
 from console.accounts.rules import is_administrator, is_signed_in
-from console.audit.witnesses import add_witness
+from console.audit.contributions import add_witness
 from console.partitions.rules import administers
 from console.partitions.selectors import administered_partitions, visible_partitions
 from console.steering.models import Incident, Plan

@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 from console.accounts.permissions import Permission
 from console.accounts.rules import is_administrator
 from console.cluster.models import Job
-from console.core import clock, kept_queries, l10n_format
+from console.core import clock, l10n_format
 from console.core.l10n_format import amounts, in_a_row, names
 from console.partitions.models import Partition
 from console.partitions.selectors import administered_partitions
@@ -281,7 +281,7 @@ def numbers_to_decide(user: Any, cluster_name: str) -> Counter[str]:
     """
     plans, requests = user.has_perm(Permission.PLAN_DECIDE), user.has_perm(Permission.REQUEST_DECIDE)
     where = None if is_administrator(user) else administered_partitions(user)
-    found = kept_queries.rows(_to_decide, cluster_name, plans, requests, where)
+    found = list(_to_decide(cluster_name, plans, requests, where))
     return Counter(kind for kind, _partition, _array in found)
 
 

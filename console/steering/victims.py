@@ -7,12 +7,12 @@ that is seen again after all closes it.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from django.db.models import Q, QuerySet
 
 from console.cluster.models import Cluster
-from console.core import clock, kept_queries
-from console.core.kept_queries import AskedMoment, Row
+from console.core import clock
 from console.steering import incidents
 from console.steering.facts import run_of
 from console.steering.models import STOP_KINDS, ActionState, Fate, IncidentKind, Plan, PlannedAction, Victim
@@ -218,6 +218,7 @@ STOPPED_AGAIN = VictimFate(Fate.RETURNED, say("fate.came_back"), settled=True)
 
 Jobs = Mapping[str, ObservedJob]
 Endings = Mapping[str, Ending]
+Row = TypeVar("Row")
 
 
 def note(actions: Iterable[PlannedAction]) -> None:
@@ -275,18 +276,18 @@ def _followed(cluster: Cluster) -> list[Victim]:
 
 def _asked(build: Callable[..., QuerySet[Victim, Row]], cluster: Cluster) -> list[Row]:
     now = clock.now()
-    return kept_queries.rows(build, cluster.pk, lost=now - LOOKED_FOR, since=now - REMEMBER)
+    return list(build(cluster.pk, lost=now - LOOKED_FOR, since=now - REMEMBER))
 
 
-def _fates(cluster: int, lost: AskedMoment, since: AskedMoment) -> QuerySet[Victim, tuple[str, str]]:
+def _fates(cluster: int, lost: datetime, since: datetime) -> QuerySet[Victim, tuple[str, str]]:
     return _followed_since(cluster, lost, since).values_list("job_id", "fate")
 
 
-def _with_plans(cluster: int, lost: AskedMoment, since: AskedMoment) -> QuerySet[Victim]:
+def _with_plans(cluster: int, lost: datetime, since: datetime) -> QuerySet[Victim]:
     return _followed_since(cluster, lost, since).select_related("plan__cluster", "plan__cycle")
 
 
-def _followed_since(cluster: int, lost: AskedMoment, since: AskedMoment) -> QuerySet[Victim]:
+def _followed_since(cluster: int, lost: datetime, since: datetime) -> QuerySet[Victim]:
     """`lost`: since when those are looked for that have left and not come back."""
     recent = Q(sent_at__gte=lost) | (Q(sent_at__gte=since) & ~Q(fate=Fate.LOST))
     return Victim.objects.filter(recent | Q(fate=Fate.OPEN), cluster=cluster, settled_at=None)

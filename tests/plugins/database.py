@@ -15,14 +15,15 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.core.cache import cache
+from django.core.cache import cache, caches
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.test import TransactionTestCase
 from django.utils import translation
 from pytest_django.live_server_helper import LiveServer
 
 from console.audit.anchors import FILE
-from console.core.remembered import forget_everything
+from console.cluster.memory import forget_memory
+from console.core.ttl_cache import clear_answers
 from tests.plugins import answering
 from tests.plugins.forking import Forked, forker
 from tests.plugins.migrated import copy_migrated_sqlite, create_migrated_database
@@ -156,7 +157,9 @@ def the_usual_language() -> Iterator[None]:
 def nothing_is_cached() -> None:
     """Tries at passwords are counted in the cache, which outlives a test; so do sums that are remembered."""
     cache.clear()
-    forget_everything()
+    caches["allowances"].clear()
+    clear_answers()
+    forget_memory()
 
 
 @pytest.fixture(scope="session")

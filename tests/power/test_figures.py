@@ -5,8 +5,7 @@ from django.core.exceptions import ValidationError
 
 from console.audit.models import AuditEntry
 from console.audit.services import NO_CONTEXT
-from console.power.figures import NewReading, record
-from console.power.importing import read_table
+from console.power.figures import NewReading, read_table, record
 from console.power.models import Processor, Source
 from console.power.selectors import jumped, outliers, with_powers
 from console.power.services import set_figures

@@ -9,9 +9,9 @@ from console.cluster.models import Cluster
 from console.core import clock
 from console.health.doctor.findings import Finding, fail, ok
 from console.setup import examining
-from console.setup.asking import ask
-from console.setup.examining import asked, examine_if_asked
+from console.setup.examining import examine_if_asked, is_examination_due
 from console.setup.models import EXAMINED_EVERY, Examination
+from console.setup.services import request_examination
 from scheduler.model.sentence import Sentence
 from tests import factories
 
@@ -31,7 +31,7 @@ def rounds(monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> list[int]:
     def examine() -> Iterator[Finding]:
         count.append(1)
         if len(count) == 1:
-            ask(cluster)
+            request_examination(cluster)
         yield ok("worker", "doctor.worker.runs", n="1.0")
         yield fail("database", "doctor.database.away", said="postgres://u:secret@h/d is away")
 
@@ -42,7 +42,7 @@ def rounds(monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> list[int]:
 def test_it_is_examined_once_at_first_and_then_when_somebody_asks(
     cluster: Cluster, rounds: list[int]
 ) -> None:
-    assert asked(cluster)
+    assert is_examination_due(cluster)
     assert examine_if_asked(cluster)
     row = Examination.objects.get()
     assert (row.worst, [each["level"] for each in row.findings]) == ("FAIL", ["OK", "FAIL"])
@@ -51,7 +51,7 @@ def test_it_is_examined_once_at_first_and_then_when_somebody_asks(
     assert "secret" not in str(row.findings)
     assert row.waits, "somebody asked while it was examined"
     assert examine_if_asked(cluster)
-    assert not asked(cluster)
+    assert not is_examination_due(cluster)
     assert not examine_if_asked(cluster)
     assert len(rounds) == 2
 
@@ -62,10 +62,10 @@ def test_what_was_found_long_ago_is_looked_at_again(
     """Of a new installation it was said for ever that its audit log was not verified yet."""
     examine_if_asked(cluster)
     examine_if_asked(cluster)
-    assert not asked(cluster)
+    assert not is_examination_due(cluster)
     later = clock.now() + EXAMINED_EVERY + timedelta(seconds=1)
     monkeypatch.setattr(clock, "now", lambda: later)
-    assert asked(cluster)
+    assert is_examination_due(cluster)
     assert examine_if_asked(cluster)
     assert len(rounds) == 3
     assert Examination.objects.get().examined_at == later

@@ -7,9 +7,9 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 from console.steering.models import Plan
 from tests.steering.conftest import Sim
 
-MOST = 46
-"""Without those that begin and end a transaction. One more needs a reason: a policy, a pause, a place is read once, and
-whether anything is under way before the look, which is quick where nothing is."""
+MOST = 47
+"""Without those that begin and end a transaction. One more needs a reason: a policy, a pause, a place, the mirror's
+jobs are read once, and whether anything is under way before the look, which is quick where nothing is."""
 TRANSACTIONS = ("SAVEPOINT", "RELEASE", "BEGIN", "COMMIT")
 
 

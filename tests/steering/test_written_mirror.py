@@ -3,14 +3,10 @@
 import random
 from collections.abc import Sequence
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from django.db import transaction
-from django.db.models import F
-from pytest_django import DjangoCaptureOnCommitCallbacks
 
-from console.cluster import written_jobs
 from console.cluster.models import Cluster, Job, Node
 from console.cluster.services import JobRow, write_jobs, write_nodes
 from console.steering import cycle, mirror
@@ -41,7 +37,6 @@ class Written:
         """The tables after a full write of the same; nothing of it is kept."""
         assert self.seen is not None
         mirror._MARKS.clear()
-        kept = written_jobs._WRITTEN.pop(cluster.pk, None)
         with transaction.atomic():
             Job.objects.update(fingerprint="", verdict="?", explain="?", plan=7, place=9, preemptions=99)
             Node.objects.all().delete()
@@ -49,8 +44,6 @@ class Written:
             write_nodes(cluster, self.seen)
             found = tables()
             transaction.set_rollback(True)
-        if kept is not None:
-            written_jobs._WRITTEN[cluster.pk] = kept
         return found
 
 
@@ -64,18 +57,8 @@ def tables() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return jobs, [{key: value for key, value in node.items() if key != "id"} for node in nodes]
 
 
-Committing = DjangoCaptureOnCommitCallbacks
-"""Has what a commit would do done at the end of a block: these tests are rolled back as a whole."""
-
-
 @pytest.mark.parametrize("seed", range(8))
-def test_after_each_cycle_of_a_random_history(
-    sim: Sim,
-    monkeypatch: pytest.MonkeyPatch,
-    django_capture_on_commit_callbacks: Committing,
-    seed: int,
-) -> None:
-    """Every second history reads the mirror anew in each cycle; the others go on with what was written."""
+def test_after_each_cycle_of_a_random_history(sim: Sim, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     chance, written = random.Random(seed), Written(monkeypatch)
     enforcement = ("shadow", "approve", "enforce")[seed % 3]
     sim.policy(enforcement=enforcement)
@@ -89,8 +72,7 @@ def test_after_each_cycle_of_a_random_history(
             jobs.append(sim.submit(user, chance.choice((1, 4, 6, 8)), partition, **spec))
         if chance.random() < 0.2:
             sim.policy(enforcement=enforcement, protected_users=[chance.choice(("ann", "bob"))])
-        with django_capture_on_commit_callbacks(execute=seed % 2 == 0):
-            sim.cycle()
+        sim.cycle()
         now = tables()
         assert now == written.again(sim.cluster)
         sim.port.advance(chance.choice((1, 2, 10)))
@@ -128,40 +110,15 @@ def test_a_job_of_which_only_the_verdict_is_new_is_written_short(sim: Sim) -> No
     assert facts_of(before.explain) != facts_of(after.explain)
 
 
-def test_jobs_are_read_again_only_where_another_cycle_may_have_written_them(
-    sim: Sim, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Committing
-) -> None:
+def test_what_was_rolled_back_is_not_taken_as_written(sim: Sim, monkeypatch: pytest.MonkeyPatch) -> None:
     sim.policy(enforcement="shadow")
     sim.running("ann", 8)
-    read = Mock(wraps=written_jobs._read)
-    monkeypatch.setattr(written_jobs, "_read", read)
-
-    def reads() -> int:
-        read.reset_mock()
-        with django_capture_on_commit_callbacks(execute=True):
-            sim.cycle()
-        return read.call_count
-
-    assert reads() == 1
-    assert reads() == 0
-    Cluster.objects.update(cycle=F("cycle") + 1)  # another worker's
-    assert reads() == 1
-    assert reads() == 0
-
-
-def test_what_was_rolled_back_is_not_taken_as_written(
-    sim: Sim, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Committing
-) -> None:
-    sim.policy(enforcement="shadow")
-    sim.running("ann", 8)
-    with django_capture_on_commit_callbacks(execute=True):
-        sim.cycle()
+    sim.cycle()
     low = sim.submit("bob", 6)
-    with monkeypatch.context() as patch, django_capture_on_commit_callbacks(execute=True):
+    with monkeypatch.context() as patch:
         patch.setattr(cycle, "note_cycle", lambda *_args, **_named: 1 / 0)
         sim.may_fail = True
         sim.cycle()
     assert not Job.objects.filter(job_id=low)
-    with django_capture_on_commit_callbacks(execute=True):
-        sim.cycle()
+    sim.cycle()
     assert sim.row(low).verdict

@@ -21,7 +21,7 @@ from console.accounts.models import User
 from console.audit.canonical import FIELDS
 from console.audit.models import AuditEntry, ChainCheck, SavedSearch
 from console.audit.services import Context, Subject, record
-from console.audit.sidebyside import side_by_side
+from console.audit.shown import side_by_side
 from console.audit.verification import verify_chain
 from tests import factories
 from tests.markup import words_of

@@ -119,9 +119,6 @@ def node_n1(house: House) -> SeenNode:
 
 
 def test_nodes_that_have_changed_are_read_anew(house: House, ada: Client) -> None:
-    first = {node.name: node for node in seen_nodes(house.cluster)}
-    again = {node.name: node for node in seen_nodes(house.cluster)}
-    assert all(again[name] is node for name, node in first.items()), "what has not changed is not made again"
     for field, value in (("used", {"gpu": 5}), ("up", False), ("state", "DRAINED"), ("unit", "u7")):
         Node.objects.filter(cluster=house.cluster, name="n1").update(**{field: value})
         assert getattr(node_n1(house), field) == value

@@ -1,15 +1,16 @@
 """What needs whom, first on the overview; and the last day of each partition on its card."""
 
 import re
+from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
-from django.core.cache import caches
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from console.core.ttl_cache import clear_answers
 from console.history.models import PartitionMinute
 from console.needs.decisions import TOLD_FOR
 from console.needs.rows import SHOWN, NeedKind
@@ -19,6 +20,13 @@ from tests.markup import flat
 from tests.ui.conftest import House, SignedIn, part
 
 NOTHING = "Nothing needs you."
+
+
+@pytest.fixture(autouse=True)
+def _days_are_read_anew() -> Iterator[None]:
+    clear_answers()
+    yield
+    clear_answers()
 
 
 @pytest.fixture
@@ -180,7 +188,7 @@ def test_every_figure_of_a_card_is_a_link(house: House, ada: Client) -> None:
 
 def test_many_partitions_are_not_many_queries(house: House, ada: Client) -> None:
     def asks() -> int:
-        caches["template_fragments"].clear()
+        clear_answers()
         with CaptureQueriesContext(connection) as queries:
             overview(ada)
         return len(queries)

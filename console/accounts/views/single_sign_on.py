@@ -12,10 +12,10 @@ from django.views.decorators.http import require_GET
 
 from console.accounts import oidc
 from console.accounts.access import request_id
-from console.accounts.busy import barred
 from console.accounts.login_lockout import count_failure, is_barred
 from console.accounts.provider import ProviderError
 from console.accounts.single_sign_on import NotAdmittedError, admit
+from console.accounts.too_many_requests import locked
 from console.accounts.views.signing import safe_next
 
 logger = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ def callback(request: HttpRequest) -> HttpResponse:
     """Back from the provider. Each try has us ask it, so that whoever invents answers does not try without end."""
     _require_on()
     if is_barred(request):
-        return barred(request)
+        return locked(request)
     try:
         outsider, then = oidc.finish(request)
         user = admit(outsider, request_id=request_id(request))

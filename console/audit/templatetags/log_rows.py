@@ -7,12 +7,12 @@ from urllib.parse import quote
 from django import template
 from django.urls import reverse
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from console.audit.models import AuditEntry
 from console.audit.shown import FoldedRows, ShownRow
 from console.audit.templatetags.audit import kind_of_object
-from console.core.l10n_format import say_again as _
 from console.core.markup import link_to, text
 from console.core.templatetags.changes import changes_of
 from console.core.templatetags.ui import exact

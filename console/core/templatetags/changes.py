@@ -6,9 +6,9 @@ from typing import Any
 from django import template
 from django.template import Context
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from console.core.diff import KeyChange, KeyDifference
-from console.core.l10n_format import say_again as _
 from console.core.markup import text
 from console.core.templatetags.cut import LISTED
 from console.core.templatetags.ui import colon

@@ -2,15 +2,14 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from functools import lru_cache
 
 from django import template
 from django.forms import BoundField
 from django.templatetags.static import static
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from console.core import clock, l10n_format
 from console.core.markup import exact_time, time_element
@@ -33,17 +32,11 @@ def icon(name: str, label: str = "") -> SafeString:
             label,
             _icon_href(name),
         )
-    return _decoration(name)
+    return format_html('<svg class="icon" aria-hidden="true"><use href="{}"></use></svg>', _icon_href(name))
 
 
 def _icon_href(name: str) -> str:
     return f"{static('vendor/icons/sprite.svg')}#{name}"
-
-
-@lru_cache(maxsize=256)
-def _decoration(name: str) -> SafeString:
-    """Written once: a list has the same few icons a hundred times."""
-    return format_html('<svg class="icon" aria-hidden="true"><use href="{}"></use></svg>', _icon_href(name))
 
 
 @register.filter
@@ -55,25 +48,16 @@ def level_class(index: int | None) -> str:
 @register.simple_tag
 def level(index: int | None, name: str = "", origin: str = "") -> SafeString:
     """A level as a badge; where it came from is told on hover (and in full on the job's page)."""
+    why = resay(origin)
     if index is None:
-        return _no_level(resay(origin), get_language())
-    return _level(level_class(index), resay(origin), name or f"P{index}")
-
-
-@lru_cache(maxsize=1024)
-def _no_level(why: str, _language: str | None) -> SafeString:
-    """Kept, as `_level` is: a list has hundreds, few that differ. Always escaped, whoever asked for it first."""
-    return format_html(
-        '<span class="level lv-none" title="{}"><span aria-hidden="true">–</span>'
-        '<span class="visually-hidden">{}</span></span>',
-        escape(why or _("nothing configured")),
-        _("unconfigured"),
-    )
-
-
-@lru_cache(maxsize=1024)
-def _level(css: str, why: str, name: str) -> SafeString:
-    return format_html('<span class="level {}" title="{}">{}</span>', css, escape(why), escape(name))
+        return format_html(
+            '<span class="level lv-none" title="{}"><span aria-hidden="true">–</span>'
+            '<span class="visually-hidden">{}</span></span>',
+            escape(why or _("nothing configured")),
+            _("unconfigured"),
+        )
+    shown = escape(name or f"P{index}")
+    return format_html('<span class="level {}" title="{}">{}</span>', level_class(index), escape(why), shown)
 
 
 @register.simple_tag
@@ -129,14 +113,8 @@ def node_state(value: str) -> str:
 @register.simple_tag
 def state(value: str, label: str = "") -> SafeString:
     """A state: icon and word."""
-    return _state(value, str(label or word(value)))
-
-
-@lru_cache(maxsize=1024, typed=True)
-def _state(value: str, label: str) -> SafeString:
-    """Kept, as `_level` is; by type as well, so that a text and the same as HTML stay apart."""
     name, tone = STATES.get(value, ("info-circle", "calm"))
-    return format_html('<span class="state state-{}">{} {}</span>', tone, icon(name), label)
+    return format_html('<span class="state state-{}">{} {}</span>', tone, icon(name), label or word(value))
 
 
 def ago_words(seconds: float) -> str:

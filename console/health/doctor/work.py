@@ -9,8 +9,8 @@ from django.conf import settings
 
 from console.audit.anchors import anchor_file
 from console.audit.checks import chain_state
+from console.audit.contributions import witnesses
 from console.audit.models import AuditEntry, AuditHead
-from console.audit.witnesses import witnesses
 from console.cluster.models import Cluster
 from console.core import clock
 from console.core.installation import is_production

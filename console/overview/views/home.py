@@ -27,7 +27,7 @@ from console.partitions.models import Partition
 from console.power.incidents import standing_on
 from console.projects.selectors import visible_projects
 from console.reports.levels import Inputs, preview
-from console.reports.seen import Seen, seen_at
+from console.reports.seen import Seen, see
 from console.steering.models import Plan
 from console.steering.requests import standing_for
 
@@ -54,7 +54,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         return nothing_new
     partitions = [row for row in listed_partitions(person(request)) if row.cluster_id == cluster.pk]
     names = [row.name for row in partitions]
-    seen = seen_at(cluster, names)
+    seen = see(cluster, names)
     needs = needs_of(person(request), cluster, partitions, seen)
     context = live_context(cluster) | {
         "needs": by_kind(needs),

@@ -33,7 +33,7 @@ from console.overview.plots import Plot, Scale, css_of, plot
 from console.partitions.drafts import Content
 from console.partitions.forms import QuotaForm, quota_form, quota_initial
 from console.partitions.models import Partition
-from console.partitions.quotas import Use, limits_of, uses_shown
+from console.partitions.quotas import Use, all_uses, limits_of
 from console.partitions.selectors import decoded, missed_revisions, policy_in_force, policy_of
 from console.partitions.services import activate_policy
 from console.partitions.views import (
@@ -225,12 +225,13 @@ def _use(request: HttpRequest, partition: Partition) -> dict[str, Any]:
     user = request.GET.get("user", "").strip()
     query = request.GET.urlencode()
     seen = (partition.pk, partition.cluster.version, partition.revision_id)
+    uses = lazy(all_uses, partition, policy)
     context = {
         "limited": bool(limits_of(policy)),
         # The same for all who see the quotas: what the template makes of it is kept by this.
         "use_looks_like": f"{seen} {get_language()} {query}",
-        "page": lazy(_page, partition, policy, user, request.GET.get("page")),
-        "uses": lazy(lambda: len(uses_shown(partition, policy))),
+        "page": lazy(lambda: _page(uses(), user, request.GET.get("page"))),
+        "uses": lazy(lambda: len(uses())),
         "user_sought": user,
         "target": "quota-use",
         "query": query,
@@ -241,8 +242,7 @@ def _use(request: HttpRequest, partition: Partition) -> dict[str, Any]:
     return context
 
 
-def _page(partition: Partition, policy: PartitionPolicy, user: str, number: str | None) -> Page[Use]:
+def _page(uses: list[Use], user: str, number: str | None) -> Page[Use]:
     """Who uses how much now: the page that is asked for."""
-    uses = uses_shown(partition, policy)
     found = [use for use in uses if user.casefold() in use.user.casefold()] if user else uses
     return Paginator(found, USES_PER_PAGE).get_page(number)

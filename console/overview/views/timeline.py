@@ -16,7 +16,7 @@ from console.history.timeline import UNCONFIGURED, Timeline, TimelineStep, picks
 from console.overview.nodemap import share
 from console.overview.plots import PLAIN, Plot, Scale, count_words, css_of, plot, queue_plot, stops_plot
 from console.partitions.models import Partition
-from console.partitions.quotas import LevelLimit, Use, limits_of, uses_shown
+from console.partitions.quotas import LevelLimit, Use, all_uses, limits_of
 from console.partitions.selectors import policy_of, visible_partitions
 from console.reports.levels import Named, named_level
 from console.steering.selectors import hours, work_short, work_words
@@ -126,7 +126,7 @@ def _waits(found: Timeline, policy: PartitionPolicy) -> list[Wait]:
 def _quotas(partition: Partition, policy: PartitionPolicy) -> list[Quota]:
     """How the quotas are used now; one query where there are any."""
     uses: dict[LevelLimit, list[Use]] = {limit: [] for limit in limits_of(policy)}
-    for use in uses_shown(partition, policy):
+    for use in all_uses(partition, policy):
         uses[use.limit].append(use)
     return [_quota(limit, each) for limit, each in uses.items()]
 

@@ -6,8 +6,8 @@ from django import template
 from django.template.defaultfilters import floatformat
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
-from console.core.l10n_format import say_again as _
 from console.core.l10n_format import with_label
 from console.core.markup import text
 from console.power.overview import ShownNode

@@ -12,9 +12,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from console.accounts.access import request_id
-from console.accounts.busy import barred
 from console.accounts.login_lockout import count_failure, is_barred
 from console.accounts.models import User
+from console.accounts.too_many_requests import locked
 from console.core.fields import add_errors
 from console.setup.first_admin import TakenError, take_seat
 from console.setup.forms import AcceptForm, SeatForm
@@ -33,7 +33,7 @@ def seat(request: HttpRequest) -> HttpResponse:
     if has_administrator():
         return _taken(request)
     if is_barred(request):
-        return barred(request)
+        return locked(request)
     form = SeatForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         values = {key: form.cleaned_data[key] for key in ("code", "username", "email", "password")}
@@ -57,7 +57,7 @@ def seat(request: HttpRequest) -> HttpResponse:
 def invitation(request: HttpRequest) -> HttpResponse:
     """Choose the password of the account that one is invited to. The key stands in the query, which no log keeps."""
     if is_barred(request):
-        return barred(request)
+        return locked(request)
     key = request.GET.get("key", "")
     try:
         found = find(key)

@@ -20,8 +20,8 @@ from console.projects.selectors import core_projects
 from console.projects.services import ProjectData
 from console.setup import selectors
 from console.setup.forms import LevelRows, ProjectRow, ProjectRows, ReasonForm
-from console.setup.importing import give_levels, import_project
 from console.setup.levels import previewed, starting_levels, typed_levels
+from console.setup.services import give_levels, import_project
 from console.setup.views.steps import step_context
 
 PAGE = "setup/import.html"

@@ -16,10 +16,9 @@ from console.cluster.selectors import shown_cluster
 from console.core.fields import add_errors
 from console.health.doctor import directory
 from console.setup import selectors
-from console.setup.asking import ask, put_off
 from console.setup.forms import InviteForm, WithdrawForm
-from console.setup.inviting import Guest, SpentError, invite, withdraw
-from console.setup.mailing import mail
+from console.setup.inviting import Guest, SpentError, invite, mail_invitation, withdraw
+from console.setup.services import put_off, request_examination
 from console.setup.signing_in import groups, ways
 from console.steering.metrics import read_cadence
 
@@ -54,7 +53,7 @@ def cluster(request: HttpRequest) -> HttpResponse:
     """What the worker finds when it looks at the cluster and at itself, and what to do about it."""
     context = step_context(request, "cluster")
     if request.method == "POST":
-        ask(context["cluster"])
+        request_examination(context["cluster"])
         messages.success(request, _("The worker has been asked; it answers within seconds."))
         return redirect("setup-cluster")
     found = selectors.examination(context["cluster"])
@@ -98,7 +97,7 @@ def people(request: HttpRequest) -> HttpResponse:
             add_errors(form, error.message_dict.items())
         else:
             link = request.build_absolute_uri(f"/invitation/?key={key}")
-            context |= {"invited": row, "link": link, "mailed": mail(row, link)}
+            context |= {"invited": row, "link": link, "mailed": mail_invitation(row, link)}
             form = InviteForm(cluster=context["cluster"])
     context |= {"form": form, "invitations": selectors.open_invitations()}
     return render(request, "setup/people.html", context)

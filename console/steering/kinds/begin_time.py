@@ -17,7 +17,6 @@ from django.db.models import QuerySet
 from console.audit.services import SYSTEM, Context, Subject, record
 from console.cluster.models import Cluster
 from console.cluster.services import show_change
-from console.core import kept_queries
 from console.steering.context import CycleContext
 from console.steering.deciding import Verdicts
 from console.steering.kinds.reservation import Wish
@@ -248,7 +247,7 @@ def _chosen(cluster: int) -> QuerySet[ChosenPlace]:
 
 def place_jobs(cluster: Cluster, context: CycleContext, chosen: Sequence[Chosen]) -> int:
     """Bring begin times in line with what was chosen; how many jobs were asked for."""
-    known = {row.job_id: row for row in kept_queries.rows(_chosen, cluster.pk)}
+    known = {row.job_id: row for row in _chosen(cluster.pk)}
     for row in known.values():
         row.cluster = cluster
     jobs = context.observation.jobs_by_id

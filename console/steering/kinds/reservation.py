@@ -13,7 +13,6 @@ from django.db.models import QuerySet
 
 from console.cluster.models import Cluster
 from console.cluster.services import show_change
-from console.core import kept_queries
 from console.forecasts.selectors import longest_runs
 from console.steering.context import CycleContext
 from console.steering.deciding import Verdicts
@@ -208,7 +207,7 @@ LONGEST_WORDS = 200
 
 def places(cluster: Cluster) -> dict[str, KeptPlace]:
     """All there are, by job."""
-    found = {place.job_id: place for place in kept_queries.rows(_places, cluster.pk)}
+    found = {place.job_id: place for place in _places(cluster.pk)}
     for place in found.values():
         place.cluster = cluster
     return found

@@ -8,9 +8,9 @@ from django import template
 from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 from console.core.l10n_format import in_a_row, part_of, with_aside
-from console.core.l10n_format import say_again as _
 from console.core.markup import job_address, link_to, text
 from console.core.templatetags.ui import ago, said, state
 from console.steering.models import Plan, PlanKind, PlanState

@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from console.core import remembered
-from console.core.remembered import OLDEST_S, Remembered, forget_everything
+from console.core import ttl_cache
+from console.core.ttl_cache import OLDEST_S, clear_answers, recall_answer
 from console.forecasts.quality import forecast_quality
 from tests import factories
 from tests.ui.conftest import House
@@ -25,25 +25,25 @@ class Time:
 
 
 def test_the_same_is_made_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    turned, made, kept = Time(), [], Remembered[int]()
-    monkeypatch.setattr(remembered, "time", turned)
+    turned, made = Time(), []
+    monkeypatch.setattr(ttl_cache, "time", turned)
 
     def make() -> int:
         made.append(1)
         return len(made)
 
-    assert [kept.of("a", make), kept.of("a", make), kept.of("b", make)] == [1, 1, 2]
+    assert [recall_answer("n", key, make) for key in "aab"] == [1, 1, 2]
     turned.now += OLDEST_S + 1
-    assert kept.of("a", make) == 3
+    assert recall_answer("n", "a", make) == 3
 
 
 def test_only_the_last_few_are_kept_and_all_can_be_forgotten() -> None:
-    kept = Remembered[str](most=2)
     for key in ("a", "b", "c"):
-        kept.of(key, partial(str, key))
-    assert [kept.of(key, lambda: "new") for key in ("b", "c", "a")] == ["b", "c", "new"]
-    forget_everything()
-    assert kept.of("c", lambda: "new") == "new"
+        recall_answer("n", key, partial(str, key), most=2)
+    assert [recall_answer("n", key, lambda: "new", most=2) for key in ("b", "c", "a")] == ["b", "c", "new"]
+    assert recall_answer("another", "b", lambda: "its own") == "its own"
+    clear_answers()
+    assert recall_answer("n", "c", lambda: "new") == "new"
 
 
 @pytest.mark.django_db

@@ -1,4 +1,6 @@
-"""How much of the processor the changes of one account may take, so that nobody's make everybody else wait.
+"""Who is turned away for a moment, or for a while: what is said, and when to come again.
+
+And how much of the processor the changes of one account may take, so that nobody's make everybody else wait:
 
 1. A change costs the processor time of its thread. Waiting, for a lock or for others, costs nothing.
 2. Each account has an allowance for each address. It fills up steadily, to a quarter of what it gets in a minute.
@@ -12,18 +14,21 @@
 It is kept in the memory of each web process, for it is that process's threads that would wait.
 """
 
+import hashlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any
 
 import structlog
 from django.conf import settings
+from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 
-from console.accounts.bounded_hashers import BusyError, Turns
-from console.accounts.busy import spent
+from console.accounts.bounded_hashers import RETRY_S, BusyError, Turns
+from console.accounts.login_lockout import locked_for
 from console.accounts.rules import is_administrator
 from console.core.error_pages import API
 from console.core.request_log import user_of
@@ -35,8 +40,6 @@ AT_ONCE = 0.25
 BY_HAND = 4
 """Times as much for forms: the button that adds a row to a long policy sends and makes all of its page."""
 HELD_BACK_S = 1.0
-MOST_KEPT = 1000
-"""Full allowances are forgotten then; there are never many others."""
 
 log = structlog.get_logger(__name__)
 
@@ -44,35 +47,7 @@ Key = tuple[str, str]
 """Name of the account, and the pattern of the address."""
 
 
-class Allowances:
-    """Processor seconds that are left, by key. `per_minute`: how many come back in a minute."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._lock = Lock()
-        self._left: dict[Key, tuple[float, float]] = {}
-
-    def wait(self, key: Key, per_minute: float) -> float:
-        """Seconds until there is some allowance again; 0 when there is."""
-        with self._lock:
-            return max(0.0, -self._now(key, per_minute) / per_minute * MINUTE)
-
-    def charge(self, key: Key, seconds: float, per_minute: float) -> None:
-        """What a change has taken."""
-        with self._lock:
-            self._left[key] = (self._now(key, per_minute) - seconds, self._clock())
-            if len(self._left) > MOST_KEPT:
-                full = per_minute * AT_ONCE
-                kept = {key: left for key, left in self._left.items() if self._now(key, per_minute) < full}
-                self._left = kept
-
-    def _now(self, key: Key, per_minute: float) -> float:
-        full = per_minute * AT_ONCE
-        left, at = self._left.get(key, (full, 0.0))
-        return min(full, left + (self._clock() - at) / MINUTE * per_minute)
-
-
-_allowances = Allowances()
+_lock = Lock()
 _held_back = Turns(1, 0, 0)
 
 
@@ -81,10 +56,35 @@ def wait_for_allowance(request: HttpRequest, user: Any) -> int:
     name = getattr(user, "username", "")
     if not name or is_administrator(user):
         return 0
-    seconds = math.ceil(_allowances.wait((name, _route(request)), _per_minute(request)))
+    seconds = math.ceil(seconds_until_allowed((name, _route(request)), _per_minute(request)))
     if seconds:
         _hold_back()
     return seconds
+
+
+def charge_allowance(key: Key, seconds: float, per_minute: float) -> None:
+    """What a change has taken. `per_minute`: how many processor seconds come back in a minute."""
+    with _lock:
+        left = _allowance_left(key, per_minute) - seconds
+        full_in_s = (per_minute * AT_ONCE - left) / per_minute * MINUTE
+        caches["allowances"].set(_name_of(key), (left, time.monotonic()), full_in_s + 1)
+
+
+def seconds_until_allowed(key: Key, per_minute: float) -> float:
+    """Until there is some allowance again; 0 when there is."""
+    return max(0.0, -_allowance_left(key, per_minute) / per_minute * MINUTE)
+
+
+def _allowance_left(key: Key, per_minute: float) -> float:
+    """Processor seconds, below 0 where more was taken; what is full again is not kept any more."""
+    full, now = per_minute * AT_ONCE, time.monotonic()
+    left, at = caches["allowances"].get(_name_of(key), (full, now))
+    return min(full, float(left) + (now - at) / MINUTE * per_minute)
+
+
+def _name_of(key: Key) -> str:
+    """Names of accounts may be anything; a cache's keys may not."""
+    return hashlib.sha256("\0".join(key).encode()).hexdigest()
 
 
 def _hold_back() -> None:
@@ -111,8 +111,7 @@ class AllowancesMiddleware:
             # A body that nobody has read would break the connection before the answer has arrived.
             request.read(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
         if name := user_of(request):
-            taken = time.thread_time() - begin
-            _allowances.charge((name, _route(request)), taken, _per_minute(request))
+            charge_allowance((name, _route(request)), time.thread_time() - begin, _per_minute(request))
         return response
 
     def process_view(self, request: HttpRequest, *_: Any) -> HttpResponse | None:
@@ -120,7 +119,7 @@ class AllowancesMiddleware:
         if request.method in READING or request.path.startswith(API):
             return None
         seconds = wait_for_allowance(request, request.user)
-        return spent(request, seconds) if seconds else None
+        return _spent(request, seconds) if seconds else None
 
 
 def _per_minute(request: HttpRequest) -> float:
@@ -130,3 +129,37 @@ def _per_minute(request: HttpRequest) -> float:
 
 def _route(request: HttpRequest) -> str:
     return request.resolver_match.route if request.resolver_match else ""
+
+
+class BusyMiddleware:
+    """Pages: too many passwords are being looked at just now. The API says so itself (`console.api.handler`)."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """503, for this one exception."""
+        if not isinstance(exception, BusyError):
+            return None
+        return _later(render(request, "accounts/busy.html", status=503), RETRY_S)
+
+
+def locked(
+    request: HttpRequest, answer: HttpResponse | None = None, credentials: Mapping[str, Any] | None = None
+) -> HttpResponse:
+    """Too many failed tries for this name, or from here; axes asks for it in the place of `answer`."""
+    seconds = locked_for(request, dict(credentials or {}))
+    return _later(render(request, "accounts/locked.html", status=429), seconds)
+
+
+def _spent(request: HttpRequest, seconds: int) -> HttpResponse:
+    """The changes of this account have kept the console busy for long enough."""
+    return _later(render(request, "accounts/spent.html", {"seconds": seconds}, status=429), seconds)
+
+
+def _later(response: HttpResponse, seconds: int) -> HttpResponse:
+    response["Retry-After"] = str(seconds)
+    return response

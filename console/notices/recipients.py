@@ -1,4 +1,12 @@
-"""Who is told what a partition's administrators are to know."""
+"""Who is told what a partition's administrators are to know, and in which language people are told."""
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from django.conf import settings
+from django.db.models import Value
+from django.db.models.functions import Coalesce, NullIf
+from django.utils import translation
 
 from console.accounts.models import Role, User
 from console.cluster.models import Cluster
@@ -21,3 +29,21 @@ class Administrators:
         """A partition's administrators, the console's where it has none: each name with the user of the cluster."""
         names = self._named.get(partition) or self._everywhere
         return [(name, self._users.get(name, name)) for name in sorted(names)]
+
+
+P = ParamSpec("P")
+Said = TypeVar("Said")
+
+
+class Spoken:
+    """What the accounts have chosen, by user of the cluster; one query for a whole round."""
+
+    def __init__(self) -> None:
+        chosen = User.objects.exclude(language="").filter(is_active=True).order_by("-id")
+        name = Coalesce(NullIf("cluster_user", Value("")), "username")
+        self._codes: dict[str, str] = dict(chosen.annotate(there=name).values_list("there", "language"))
+
+    def to(self, user: str, say: Callable[P, Said], *args: P.args, **kwargs: P.kwargs) -> Said:
+        """What `say` says, in this user's language."""
+        with translation.override(self._codes.get(user, settings.LANGUAGE_CODE)):
+            return say(*args, **kwargs)
