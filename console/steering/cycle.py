@@ -1,7 +1,7 @@
 """One cycle: observe, verify what was issued, decide, record and intend, act.
 
 Correct with the timer alone: a cycle reads all state and writes the difference; it remembers nothing of the one
-before but what is in the database, and what only saves work (`_KNOWN`, `_PLANS`, `written_jobs`). One at a time per
+before but what is in the database, and what only saves work (`_KNOWN`, `_PLANS`). One at a time per
 cluster (`lease`); whoever finds it taken leaves.
 Whatever is raised in it ends here (`failures`): the cycle has failed, and until one has ended well nobody is stopped
 (`close_cycle`).

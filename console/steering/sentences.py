@@ -61,7 +61,7 @@ SENTENCES: dict[str, str] = {
     # Jobs that are started on chosen nodes (placing/)
     "placed.elsewhere": "Slurm started it on other nodes than those that were chosen.",
     "placed.given_back": "It gets no nodes chosen for it here: Slurm starts it like any other.",
-    # How a plan that was begun goes on (actions/)
+    # How a plan that was begun goes on (lifecycle.py)
     "plan.runs": "%(job)s started.",
     "plan.runs_already": "%(job)s runs already.",
     "plan.not_seen_running": "%(job)s left the queue and was not seen running.",

@@ -72,6 +72,8 @@ MESSAGES: tuple[tuple[str, Meaning], ...] = (
     ("only batch jobs are accepted or processed", Meaning.REFUSED),
     ("job not heterogeneous job leader", Meaning.REFUSED),
     ("job is in held state", Meaning.REFUSED),
+    # their next start is the crontab's, whoever asks
+    ("cannot modify scrontab jobs", Meaning.REFUSED),
     ("access/permission denied", Meaning.REFUSED),
     # of a running job that is to be shrunk: a node that it does not have, or not the one of its script
     ("invalid node name specified", Meaning.REFUSED),
@@ -108,13 +110,17 @@ MESSAGES: tuple[tuple[str, Meaning], ...] = (
     ("resource temporarily unavailable", Meaning.UNREACHABLE),
 )
 
-# scontrol: "Invalid job id specified for job 777"; an array task: "46_2: Job is pending execution" (26.05: "46_[2]");
+# scontrol: "Invalid job id specified for job 777"; an array task: "46_2: Job is pending execution" (26.05: "46_[2]"),
+# several of them: "46_31-33,71: Job has already finished", and beside it of the others "46_36,56-63: No error";
 # scancel: "error: Kill job error on job id 777: Invalid job id specified".
 _NAMED = (
     re.compile(r"^(?P<text>.+?) for job (?P<id>\d+(?:_\d+)?)$"),
     re.compile(r"^Kill job error on job id (?P<id>\d+(?:_\d+)?): (?P<text>.+)$"),
-    re.compile(r"^(?P<id>\d+_(?:\d+|\[\d+\])): (?P<text>.+)$"),
+    re.compile(r"^(?P<id>\d+_(?:[\d,-]+|\[[\d,-]+\])): (?P<text>.+)$"),
 )
+_WELL = "no error"
+_MOST_TASKS = 10_000
+"""A range of more names nobody: the whole call is looked at again."""
 _NO_BRACKETS = str.maketrans("", "", "[]")
 _PREFIX = re.compile(r"^(?:scontrol|scancel|squeue): (?:error: |fatal: )?|^error: ")
 
@@ -153,11 +159,30 @@ def complaints(stderr: str) -> Complaints:
         text = _PREFIX.sub("", line.strip())
         match = next((m for pattern in _NAMED if (m := pattern.match(text))), None)
         if match:
-            # The first word on a job is the reason; what follows it is an echo.
-            named.setdefault(match["id"].translate(_NO_BRACKETS), match["text"])
+            tasks = _tasks(match["id"].translate(_NO_BRACKETS))
+            if not tasks:
+                general.append(text)
+            for job_id in tasks if match["text"].lower() != _WELL else ():
+                # The first word on a job is the reason; what follows it is an echo.
+                named.setdefault(job_id, match["text"])
         elif text:
             general.append(text)
     return Complaints(named, tuple(general))
+
+
+def _tasks(job_id: str) -> list[str]:
+    """`46_31-33,71` one by one; nothing where that is no list of tasks."""
+    array, _, places = job_id.partition("_")
+    found: list[str] = []
+    for part in places.split(","):
+        first, dash, last = part.partition("-")
+        last = last if dash else first
+        if not (first.isdecimal() and last.isdecimal()):
+            return [] if places else [job_id]
+        if len(found) + int(last) - int(first) >= _MOST_TASKS:
+            return []
+        found += [f"{array}_{task}" for task in range(int(first), int(last) + 1)]
+    return found
 
 
 def not_understood(program: str, error: Exception) -> SlurmOutputError:

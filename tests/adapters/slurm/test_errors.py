@@ -93,3 +93,24 @@ def test_an_error_output_without_end_is_looked_at_in_part() -> None:
 
     assert told.named == {}
     assert len(shortened(told.general[0])) == MAX_DETAIL
+
+
+def test_a_range_of_tasks_names_each_of_them_and_no_error_names_none() -> None:
+    told = complaints(
+        "80520_31-33,91: Job has already finished\n80520_36,56-63: No error\n80520_[7-8]: Job is pending execution\n"
+    )
+
+    finished = dict.fromkeys(("80520_31", "80520_32", "80520_33", "80520_91"), "Job has already finished")
+    assert told.named == finished | dict.fromkeys(("80520_7", "80520_8"), "Job is pending execution")
+    assert told.general == ()
+
+
+@pytest.mark.parametrize("tasks", ["1-", "-", "1,,2", "1-99999999"])
+def test_a_range_that_is_none_is_said_of_the_whole_call(tasks: str) -> None:
+    line = f"80520_{tasks}: Job has already finished"
+    assert complaints(line).named == {}
+    assert complaints(line).general == (line,)
+
+
+def test_a_crontab_job_is_not_changed() -> None:
+    assert outcome_of("Cannot modify scrontab jobs for job 7").kind is OutcomeKind.REFUSED
