@@ -25,6 +25,7 @@ POLICY: dict[str, Any] = {
     "mode": "user",
     "enforcement": "enforce",
     "grace_s": GRACE_S,
+    "asked_to_save": "everybody",
     "checkpoint_signal": "USR1",
     "levels": LEVELS,
     "user_overrides": {"ann": "P3", "bob": "P2", "cy": "P0"},

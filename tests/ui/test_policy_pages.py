@@ -392,7 +392,9 @@ def test_going_to_enforcement_is_a_step_of_its_own(house: House, ada: Client) ->
     page = answer.content.decode()
     assert revision_of(house).number == 1, "nothing yet"
     assert "From the next cycle on, Giveway stops running jobs of x" in page
-    assert "USR1, has 45 s to write a checkpoint" in page
+    assert (
+        "A job that saves (ckpt in its comment) is sent USR1, with 45 s for it; then each is put back" in page
+    )
     assert (
         "A job that cannot be requeued may be cancelled 10 min after it was first seen: its work is lost."
         in page

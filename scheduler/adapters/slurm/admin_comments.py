@@ -1,7 +1,7 @@
 """Slurm's AdminComment of a job: others keep their data in it, too. What is not ours stays, always.
 
 Ours is one part, `giveway: WORDS`, or `giveway-place:MOMENT` (`placing`), set off from what stands before and behind it
-by `; `. Only that part is replaced or taken away. Where it is not known what stands there, or both have no room
+by ` // `. Only that part is replaced or taken away. Where it is not known what stands there, or both have no room
 together, nothing is written.
 """
 
@@ -16,8 +16,8 @@ LONGEST = 1000
 """Of what stands in it in all. Slurm takes more, but cuts it in some of its tables."""
 AT_ONCE = 500
 """So many jobs are asked for in one call."""
-SEPARATOR = "; "
-_OURS = re.compile(r"(?:^|; )giveway(?:: |-place:)[^;]*(?:$|(?=; ))")
+SEPARATOR = " // "
+_OURS = re.compile(r"(?:^| // )giveway(?:: |-place:)(?:(?! // ).)*", re.DOTALL)
 _EMPTY = frozenset({"", "(null)", "N/A"})
 _UNWRITABLE = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -54,7 +54,7 @@ def read_admin_comments(runner: CommandRunner, job_ids: Sequence[str]) -> dict[s
 def with_ours(present: str, ours: str) -> str | None:
     """What is to stand there, with our part new (or without one, when `ours` is empty); None: it cannot be written."""
     theirs = _OURS.sub("", present).removeprefix(SEPARATOR)
-    together = SEPARATOR.join(part for part in (theirs, ours.replace(";", ",")) if part)
+    together = SEPARATOR.join(part for part in (theirs, ours.replace(SEPARATOR, " / ")) if part)
     fits = len(together) <= LONGEST and not _UNWRITABLE.search(together)
     return together if fits else None
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from scheduler.adapters.slurm.admin_comments import AT_ONCE, by_comment, read_admin_comments
+from scheduler.adapters.slurm.admin_comments import AT_ONCE, SEPARATOR, by_comment, read_admin_comments
 from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.errors import shortened
 from scheduler.adapters.slurm.rows import QueueRow
@@ -24,7 +24,7 @@ from scheduler.model.sentence import say
 
 MARK = "giveway-place:"
 """Then comes the begin time, epoch seconds."""
-_MARKED = re.compile(rf"(?:^|; ){MARK}(\d{{1,12}})(?:$|(?=; ))", re.ASCII)
+_MARKED = re.compile(rf"(?:^|{SEPARATOR}){MARK}(\d{{1,12}})(?:$|(?={SEPARATOR}))", re.ASCII)
 OFF_BY_S = 2
 """So far the two may be apart: the script reads the clock, and slurmctld again."""
 SOON_S = 120

@@ -462,12 +462,12 @@ def test_comments_are_left_with_the_jobs_that_were_stopped() -> None:
     ("theirs", "written"),
     [
         ("", "giveway: plan 7"),
-        ('{"quota": 3}', '{"quota": 3}; giveway: plan 7'),
+        ('{"quota": 3}', '{"quota": 3} // giveway: plan 7'),
         ("giveway: plan 6 stopped it", "giveway: plan 7"),
-        ("JS1:H4sI; giveway: plan 6, for 12 (bob)", "JS1:H4sI; giveway: plan 7"),
-        ("a; giveway: plan 6; b; c", "a; b; c; giveway: plan 7"),
-        ("giveway-place:1763757020; a", "a; giveway: plan 7"),
-        ("about giveway: no part of ours", "about giveway: no part of ours; giveway: plan 7"),
+        ("JS1:H4sI // giveway: plan 6, for 12 (bob)", "JS1:H4sI // giveway: plan 7"),
+        ("a // giveway: plan 6 // b // c", "a // b // c // giveway: plan 7"),
+        ("giveway-place:1763757020 // a", "a // giveway: plan 7"),
+        ("about giveway: no part of ours", "about giveway: no part of ours // giveway: plan 7"),
     ],
 )
 def test_what_others_keep_in_a_comment_stays(theirs: str, written: str) -> None:
@@ -493,7 +493,7 @@ def test_only_our_part_is_taken_away_again() -> None:
         refused = "scancel: error: Kill job error on job id 1: Access/permission denied\n"
         return CommandAnswer("", refused, 1) if call[0] == "scancel" else CommandAnswer("", "", 0)
 
-    runner = cluster(*running("1"), says=says, comments={"1": "theirs; giveway: plan 6"})
+    runner = cluster(*running("1"), says=says, comments={"1": "theirs // giveway: plan 6; it goes on"})
 
     Writer(runner).apply(stop(ActionKind.CANCEL, "1", comment="giveway: plan 7"))
 
