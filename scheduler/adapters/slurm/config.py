@@ -67,6 +67,11 @@ class Config:
         return not self.version.startswith("22.")
 
     @property
+    def shows_arbitrary(self) -> bool:
+        """Whether a job that lays out its own tasks (`-m arbitrary`) is seen to: 22.05 and 24.11 do not tell."""
+        return self.version.startswith("26.")
+
+    @property
     def refuses_what_never_starts(self) -> bool:
         """Whether a job is refused whose number of tasks can never be met. Later releases let it wait for ever, and
         tell it just as one that names no number of tasks: `-n1 --gpus=12` as `--gpus=12`, which does start."""

@@ -88,7 +88,7 @@ class Detail:
     `mem` is in MB, per CPU or per node as `mem_per_cpu` says, or per generic resource (`mem_per_tres`; squeue tells of
     which); 0 per node means all the memory of the node.
     `threads_per_core`, `tasks_per_core`: at most so many are used of a core (0: any). `tmp_disk`: MB.
-    `names_nodes_twice`: as only a job that lays out its own tasks does (`-m arbitrary`); 22.05 does not tell.
+    `names_nodes_twice`: as only a job that lays out its own tasks does (`-m arbitrary`); 26.05 tells.
     `special` names, for people, the wishes that we do not plan for (`request_words`).
     `throttle` as in `Text`. `licenses`: Slurm's own text.
     """

@@ -401,9 +401,7 @@ def _odd_tasks(wish: _Wish) -> Iterator[str]:
     elif odd_threads and wish.cpus_per_gres:
         yield "it asks for threads of a core and for CPUs for each GPU"  # 22.05 holds such a job.
     named = len(detail.req_nodes)
-    untold = (
-        config.refuses_what_never_starts and named > 1 and wish.tasks > named and not detail.tasks_per_node
-    )
+    untold = not config.shows_arbitrary and named > 1 and wish.tasks > named and not detail.tasks_per_node
     if detail.names_nodes_twice or untold:
         yield "it may lay out its tasks itself on the nodes that it names (--distribution=arbitrary)"
 
