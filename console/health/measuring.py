@@ -10,7 +10,7 @@ from django.db.models import Count, Max, Q
 from console.audit.checks import ChainState, chain_state
 from console.audit.models import AuditEntry
 from console.cluster.models import Cluster, Job, JobPhase
-from console.health.unread_requests import count_by_word
+from console.health.doctor.job_requests import count_by_word
 from console.notices.models import Notice
 from console.partitions.models import Partition
 from console.power.losses import lost_by_partition

@@ -16,6 +16,7 @@ CHECKS: dict[str, Any] = {
     "files": pgettext_lazy("what the doctor looks at", "files"),
     "forecasts": pgettext_lazy("what the doctor looks at", "forecasts"),
     "immune jobs": pgettext_lazy("what the doctor looks at", "immune jobs"),
+    "job requests": pgettext_lazy("what the doctor looks at", "job requests"),
     "incidents": pgettext_lazy("what the doctor looks at", "incidents"),
     "kept nodes": pgettext_lazy("what the doctor looks at", "kept nodes"),
     "messages": pgettext_lazy("what the doctor looks at", "messages"),

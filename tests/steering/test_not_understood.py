@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from console.health import metrics
 from console.health.doctor.findings import Level
-from console.health.doctor.requests import check_requests
+from console.health.doctor.job_requests import check_requests
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation

@@ -14,8 +14,8 @@ from console.health.doctor import (
     forecasting,
     immune,
     installation,
+    job_requests,
     power,
-    requests,
     slurm,
     slurm_settings,
     work,
@@ -37,7 +37,7 @@ NEED_DATABASE: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
     ("accounts", installation.check_accounts),
     ("partitions", installation.check_partitions),
     (immune.NAME, immune.check_immune),
-    (requests.NAME, requests.check_requests),
+    (job_requests.NAME, job_requests.check_requests),
 )
 NEED_NOTHING = (
     files.check_files,

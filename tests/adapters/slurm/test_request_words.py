@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.private_slurm import Partition, PrivateSlurm, releases
+from deploy.private_slurm import Partition, PrivateSlurm, PrivateSlurmError, releases
 from scheduler.adapters.slurm import SlurmCluster, request_words
 from scheduler.adapters.slurm.request_words import OPTIONS, WORDS, Treatment, asks
 from tests.plugins.private_slurm import new_root
@@ -91,7 +91,7 @@ def _programs() -> list[tuple[str, str]]:
     for release in (releases.SYSTEM, *releases.SUITES):
         try:
             known = releases.named(release)
-        except Exception:  # noqa: BLE001 - not unpacked: the other test's fixture says so where it is required
+        except PrivateSlurmError:  # not unpacked: the fixture of the other test says so where it is required
             continue
         for name in ("sbatch", "salloc", "srun"):
             program = str(known.programs / name) if known else shutil.which(name)
